@@ -1,0 +1,36 @@
+// A pipeline ready to run: what its author wrote, its graph, and the index of its ids. Immutable and
+// shared by all of its runs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/graph.hpp"
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/pipeline.hpp"
+
+namespace stagecall {
+
+class Definition {
+ public:
+  /// invalid_pipeline as Graph::build says.
+  static Result<std::shared_ptr<const Definition>> build(PipelineSpec spec);
+
+  const PipelineSpec& spec() const { return spec_; }
+  const Graph& graph() const { return graph_; }
+  const NodeSpec& node(NodeIndex node) const { return spec_.nodes[node.value]; }
+  std::optional<NodeIndex> find(std::string_view id) const;
+
+ private:
+  Definition(PipelineSpec spec, Graph graph);
+
+  PipelineSpec spec_;
+  Graph graph_;
+  std::unordered_map<std::string_view, NodeIndex> index_;  // views into spec_
+};
+
+}  // namespace stagecall

@@ -1,0 +1,38 @@
+// The shape of a pipeline: validated, immutable, compact. Iterative throughout: depth of a DAG never
+// becomes depth of the stack.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/pipeline.hpp"
+
+namespace stagecall {
+
+class Graph {
+ public:
+  /// Checks ids that are declared twice, unknown dependencies, self-dependencies and cycles.
+  /// invalid_pipeline with problems (pointers `/nodes/I`, `/nodes/I/after/J`) in document order, at
+  /// most Limits::problems_max, and `cycle` = exactly the ids on one cycle, in order of dependence.
+  static Result<Graph> build(const std::vector<NodeSpec>& nodes);
+
+  std::size_t size() const { return offsets_.size() - 1; }
+  std::size_t edges() const { return successors_.size(); }
+  /// Nodes on the longest path.
+  std::size_t depth() const { return depth_; }
+  /// Who waits for this node; each once.
+  std::span<const NodeIndex> successors(NodeIndex node) const;
+  /// How many different nodes this one waits for.
+  std::uint32_t dependencies(NodeIndex node) const { return dependencies_[node.value]; }
+
+ private:
+  std::vector<std::uint32_t> offsets_{0};  // size() + 1
+  std::vector<NodeIndex> successors_;
+  std::vector<std::uint32_t> dependencies_;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace stagecall

@@ -1,0 +1,34 @@
+// Pipelines as text: the pipeline file (JSON, strict) and WfCommons WfFormat. Reading ends in a
+// Definition or in an error that lists every fault; nothing here touches the store.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/definition.hpp"
+#include "stagecall/error.hpp"
+#include "stagecall/pipeline.hpp"
+
+namespace stagecall {
+
+struct ReadOptions {
+  std::string stem{};    ///< the file's name without folder and ending: a WfFormat pipeline's name
+  double speedup = 1;    ///< WfFormat: recorded runtimes are divided by it; > 0
+};
+
+/// Either format, told apart by its members. Errors: invalid_pipeline with problems.
+Result<std::shared_ptr<const Definition>> read_pipeline(std::string_view bytes,
+                                                        const ReadOptions& options);
+
+/// Canonical text: fixed member order, defaults left out, no blanks. read_pipeline gives it back;
+/// two pipelines are the same exactly if their canonical texts are.
+std::string write_pipeline(const PipelineSpec& spec);
+
+/// `1h30m`, `250ms`: the shortest text that reads back as this duration.
+std::string write_duration(Duration duration);
+
+/// A whole number and ms, s, m or h, or whole parts with falling units; 0 … ten years.
+Result<Duration> read_duration(std::string_view text);
+
+}  // namespace stagecall

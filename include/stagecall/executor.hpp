@@ -1,0 +1,109 @@
+// The seam to what runs attempts: tasks, commands, Slurm jobs, or a host's own executor.
+// The engine decides what runs and when; an executor only launches, ends and tells.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/pipeline.hpp"
+#include "stagecall/run.hpp"
+#include "stagecall/time.hpp"
+
+namespace stagecall {
+
+/// One recorded attempt to be launched.
+struct Launch {
+  AttemptKey key;
+  std::shared_ptr<const NodeSpec> node;  ///< shared with the run's definition; immutable
+  Term term;
+  BootTime trusted_until;  ///< compare immediately before the launch; past it, say NotLaunched
+};
+
+/// Why an attempt is told to end.
+enum class CancelReason : std::uint8_t { stop, timeout, lost, drain };
+
+/// Asks an attempt to end: first gently, then, `grace` later, by force. Repeats change nothing.
+struct Cancel {
+  AttemptKey key;
+  CancelReason reason = CancelReason::stop;
+  Duration grace{10'000};
+};
+
+/// The attempt is running now.
+struct SaysRunning {
+  friend bool operator==(const SaysRunning&, const SaysRunning&) = default;
+};
+/// The attempt has ended; nothing of it runs any more. Repeated until acknowledged.
+struct SaysEnded {
+  Outcome outcome;
+  std::string output{};  ///< JSON left by the attempt, ≤ 64 KiB; empty = none
+  friend bool operator==(const SaysEnded&, const SaysEnded&) = default;
+};
+/// Answer to a query: it is in my hands and has not ended.
+struct SaysAlive {
+  friend bool operator==(const SaysAlive&, const SaysAlive&) = default;
+};
+/// Answer to a query: I neither have it nor know its end. Proven: what launched it is gone, so
+/// that its end will never be told.
+struct SaysAbsent {
+  bool proven = false;
+  friend bool operator==(const SaysAbsent&, const SaysAbsent&) = default;
+};
+/// Answer to a query: cannot tell now.
+struct SaysUnknown {
+  friend bool operator==(const SaysUnknown&, const SaysUnknown&) = default;
+};
+using AttemptNews = std::variant<SaysRunning, SaysEnded, SaysAlive, SaysAbsent, SaysUnknown>;
+
+/// Asks what became of an attempt that the given incarnation launched.
+struct AttemptQuery {
+  AttemptKey key;
+  std::string incarnation;
+};
+
+struct AttemptReport {
+  AttemptKey key;
+  AttemptNews news;
+  friend bool operator==(const AttemptReport&, const AttemptReport&) = default;
+};
+
+/// Where an executor tells what became of attempts. Callable from any thread, also from within a
+/// call to the executor; never blocks; outlives the executor.
+class ReportSink {
+ public:
+  virtual ~ReportSink() = default;
+  virtual void report(std::vector<AttemptReport> reports) = 0;
+};
+
+/// All calls come from one thread at a time, return soon and never throw. Results arrive as
+/// reports. Every call is idempotent by key: a second submit of a key launches nothing, and a
+/// cancel that comes before its submit makes that submit end as stopped, unlaunched.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// `task`, `process`, `slurm` or the host's own name.
+  virtual std::string_view name() const = 0;
+  /// Called once, before any other call.
+  virtual Result<void> open(ReportSink& sink) = 0;
+  /// Whether this executor can run the node (its task is registered, its program kind known).
+  virtual bool can_run(const NodeSpec& node) const = 0;
+  virtual void submit(std::vector<Launch> launches) = 0;
+  virtual void cancel(std::vector<Cancel> cancels) = 0;
+  /// Each key is answered by SaysAlive, SaysEnded, SaysAbsent or SaysUnknown.
+  /// Keys of another incarnation are asked only after its process is proven gone; an executor whose
+  /// attempts end with their process answers SaysAbsent{proven}.
+  virtual void query(std::vector<AttemptQuery> queries) = 0;
+  /// The ends of these keys are durable: what was kept of them may go.
+  virtual void acknowledge(std::vector<AttemptKey> keys) = 0;
+  /// Ends what still runs (as `interrupted`), reports it and returns, within `deadline`.
+  virtual void close(Duration deadline) = 0;
+};
+
+}  // namespace stagecall

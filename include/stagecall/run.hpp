@@ -1,0 +1,88 @@
+// What can be said of a run: its states, its nodes' states, how an attempt ended.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stagecall/ids.hpp"
+#include "stagecall/time.hpp"
+
+namespace stagecall {
+
+enum class RunState : std::uint8_t { queued, running, stopping, succeeded, failed, stopped };
+
+enum class NodeState : std::uint8_t {
+  blocked,      ///< dependencies not finished
+  ready,        ///< may start, waits for a slot
+  submitted,    ///< an attempt is recorded and handed to its executor
+  running,      ///< its executor says so, or an external node whose turn has come
+  backoff,      ///< the last attempt failed; the next is due at a recorded time
+  unreachable,  ///< its custodian cannot be asked
+  succeeded,
+  failed,
+  skipped,  ///< its dependencies ended so that it can never run
+  stopped,
+};
+inline constexpr std::size_t kNodeStateCount = 10;
+
+enum class OutcomeKind : std::uint8_t {
+  succeeded,
+  failed,
+  timed_out,
+  lost,
+  stopped,
+  rejected,      ///< the executor refused the attempt for good
+  not_launched,  ///< recorded but provably never started; uses up nothing
+  interrupted,   ///< ended by a drain; uses up nothing
+};
+
+/// How an attempt ended.
+struct Outcome {
+  OutcomeKind kind = OutcomeKind::succeeded;
+  std::optional<std::int32_t> exit_code{};  ///< of a command that exited
+  std::optional<std::int32_t> signal{};     ///< of a command that a signal ended
+  std::string error{};  ///< for people; `exit 3`, `signal 11 (SEGV)`, `lost`; empty when succeeded
+
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+constexpr bool is_terminal(RunState state) { return state >= RunState::succeeded; }
+constexpr bool is_terminal(NodeState state) { return state >= NodeState::succeeded; }
+
+std::string_view name_of(RunState state);
+std::string_view name_of(NodeState state);
+std::string_view name_of(OutcomeKind kind);
+
+/// Nodes by state; index with NodeState.
+using NodeCounts = std::array<std::uint32_t, kNodeStateCount>;
+
+/// Passes of a run by what caused them.
+struct PassCounts {
+  std::uint64_t tick = 0;
+  std::uint64_t event = 0;
+  friend bool operator==(const PassCounts&, const PassCounts&) = default;
+};
+
+struct FailedNode {
+  std::string node;
+  Attempt attempt;
+  Outcome outcome;
+  friend bool operator==(const FailedNode&, const FailedNode&) = default;
+};
+
+/// A snapshot of a run, as durable at one moment.
+struct RunStatus {
+  RunId run;
+  RunState state = RunState::queued;
+  Duration elapsed{0};  ///< from its start to its end, or to now
+  NodeCounts nodes{};
+  PassCounts passes{};
+  std::vector<FailedNode> failed{};
+};
+
+}  // namespace stagecall

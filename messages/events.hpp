@@ -1,0 +1,130 @@
+// The facts of a run, as persisted: what decide() concludes and apply() folds. A pass is the unit of
+// history. What follows by rule (skips, joins, stops of what never started) is derived, not listed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "messages/leases.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/run.hpp"
+#include "stagecall/time.hpp"
+
+namespace stagecall {
+
+/// First event of every history; the nodes without dependencies get their turn.
+struct RunStarted {
+  friend bool operator==(const RunStarted&, const RunStarted&) = default;
+};
+
+/// A holder's first pass under a new term. Attempts submitted under it are in its custody.
+struct TermOpened {
+  ReplicaIdentity holder;
+  friend bool operator==(const TermOpened&, const TermOpened&) = default;
+};
+
+/// Recorded before the executor hears of it.
+struct AttemptSubmitted {
+  NodeIndex node;
+  Attempt attempt;
+  Nonce nonce;
+  friend bool operator==(const AttemptSubmitted&, const AttemptSubmitted&) = default;
+};
+
+struct AttemptRunning {
+  NodeIndex node;
+  Attempt attempt;
+  friend bool operator==(const AttemptRunning&, const AttemptRunning&) = default;
+};
+
+/// Its custodian does not know it; lost if still so `lost_after` later.
+struct AttemptAbsent {
+  NodeIndex node;
+  Attempt attempt;
+  friend bool operator==(const AttemptAbsent&, const AttemptAbsent&) = default;
+};
+
+/// Its custodian cannot be asked.
+struct AttemptUnreachable {
+  NodeIndex node;
+  Attempt attempt;
+  friend bool operator==(const AttemptUnreachable&, const AttemptUnreachable&) = default;
+};
+
+/// Its custodian has it after all.
+struct AttemptFound {
+  NodeIndex node;
+  Attempt attempt;
+  friend bool operator==(const AttemptFound&, const AttemptFound&) = default;
+};
+
+/// Its timeout has passed; it is told to end.
+struct AttemptTimedOut {
+  NodeIndex node;
+  Attempt attempt;
+  friend bool operator==(const AttemptTimedOut&, const AttemptTimedOut&) = default;
+};
+
+/// What the end of an attempt means for its node.
+enum class Next : std::uint8_t {
+  finish,   ///< the node ends as the outcome says
+  backoff,  ///< another attempt at `retry_at`
+  again,    ///< another attempt as soon as a slot is free
+};
+
+struct AttemptEnded {
+  NodeIndex node;
+  Attempt attempt;
+  Outcome outcome;
+  Next next = Next::finish;
+  std::optional<WallTime> retry_at{};  ///< exactly with Next::backoff
+  bool confirmed = true;  ///< false: nobody said so; it stays on the leftovers list
+  friend bool operator==(const AttemptEnded&, const AttemptEnded&) = default;
+};
+
+/// The wait after a failed attempt is over.
+struct BackoffEnded {
+  NodeIndex node;
+  friend bool operator==(const BackoffEnded&, const BackoffEnded&) = default;
+};
+
+/// An operator ended the node, whatever its state.
+struct NodeForced {
+  NodeIndex node;
+  Outcome outcome;
+  std::string reason;
+  friend bool operator==(const NodeForced&, const NodeForced&) = default;
+};
+
+struct StopRequested {
+  std::string reason;
+  friend bool operator==(const StopRequested&, const StopRequested&) = default;
+};
+
+struct RunTimedOut {
+  friend bool operator==(const RunTimedOut&, const RunTimedOut&) = default;
+};
+
+/// Last event of a history.
+struct RunEnded {
+  RunState result = RunState::succeeded;
+  friend bool operator==(const RunEnded&, const RunEnded&) = default;
+};
+
+using Event = std::variant<RunStarted, TermOpened, AttemptSubmitted, AttemptRunning, AttemptAbsent,
+                           AttemptUnreachable, AttemptFound, AttemptTimedOut, AttemptEnded,
+                           BackoffEnded, NodeForced, StopRequested, RunTimedOut, RunEnded>;
+
+/// One row of history: all that one evaluation of decide() concluded.
+struct Pass {
+  Seq seq;
+  Term term;
+  WallTime at;
+  std::vector<Event> events;
+  friend bool operator==(const Pass&, const Pass&) = default;
+};
+
+}  // namespace stagecall

@@ -1,0 +1,62 @@
+// What a run's core is told. Inputs carry no authority: decide() checks each against the state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "messages/leases.hpp"
+#include "stagecall/executor.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/run.hpp"
+
+namespace stagecall {
+
+/// Time has passed. Deadlines are looked at in every pass, whatever its input.
+struct TickInput {
+  friend bool operator==(const TickInput&, const TickInput&) = default;
+};
+
+/// This process holds the run from now on; the first input of each term.
+struct TermInput {
+  ReplicaIdentity holder;
+  friend bool operator==(const TermInput&, const TermInput&) = default;
+};
+
+/// An executor's news of one attempt.
+struct ReportInput {
+  std::string node;
+  Attempt attempt;
+  Nonce nonce;
+  AttemptNews news;
+  friend bool operator==(const ReportInput&, const ReportInput&) = default;
+};
+
+struct StopInput {
+  std::string reason;
+  friend bool operator==(const StopInput&, const StopInput&) = default;
+};
+
+/// Somebody outside ends an external node; with a `force_reason`, any node.
+struct NodeDoneInput {
+  std::string node;
+  std::optional<Attempt> attempt{};  ///< none: the current one
+  Outcome outcome;
+  std::string output{};
+  std::optional<std::string> force_reason{};
+  friend bool operator==(const NodeDoneInput&, const NodeDoneInput&) = default;
+};
+
+/// The slot broker let the run have slots, or changed whether others wait for them.
+struct SlotsInput {
+  friend bool operator==(const SlotsInput&, const SlotsInput&) = default;
+};
+
+using Input =
+    std::variant<TickInput, TermInput, ReportInput, StopInput, NodeDoneInput, SlotsInput>;
+
+/// What may wait in a run's durable inbox.
+using InboxMessage = std::variant<StopInput, NodeDoneInput, ReportInput>;
+
+}  // namespace stagecall

@@ -1,0 +1,35 @@
+// Every bound and default of the engine in one place, with its range.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stagecall/time.hpp"
+
+namespace stagecall {
+
+struct Limits {
+  // Pipeline files (the file format's contract).
+  std::size_t id_bytes_max = 255;
+  std::size_t nodes_max = 1'000'000;
+  std::size_t depth_max = 64;
+  std::size_t problems_max = 20;
+  std::size_t problem_value_bytes_max = 80;
+  std::size_t pipeline_bytes_max = std::size_t{1} << 30;
+  // A run.
+  Duration tick{5'000};               // 50 ms … 1 h
+  Duration cancel_confirm{2'000};     // waited for the word of an executor after a KILL
+  // The store's path.
+  std::size_t batch_writes_max = 512;  // run writes in one transaction
+  Duration busy_timeout{30'000};       // waited for another process's transaction
+  std::size_t inbox_read_max = 1'000;  // rows taken by one pass
+  // Leases.
+  Duration lease_ttl{15'000};  // 1 s … 10 min
+  // Processes.
+  std::size_t output_head_bytes = std::size_t{1} << 20;  // of a command's log, kept from its start
+  std::size_t output_tail_bytes = std::size_t{1} << 20;  // and from its end
+};
+
+inline constexpr Limits kLimits{};
+
+}  // namespace stagecall

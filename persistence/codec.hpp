@@ -1,0 +1,29 @@
+// The stored form of passes and inbox messages: versioned bytes. Decoding never trusts its input.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "messages/events.hpp"
+#include "messages/inputs.hpp"
+#include "stagecall/error.hpp"
+
+namespace stagecall {
+
+/// The first byte is the format's version.
+std::string encode_events(const std::vector<Event>& events);
+/// store_damaged says what is wrong and at which byte.
+Result<std::vector<Event>> decode_events(std::string_view bytes);
+
+std::string encode_message(const InboxMessage& message);
+Result<InboxMessage> decode_message(std::string_view bytes);
+
+/// Checksum of a pass, chained to the one before it (0 for the first).
+std::uint64_t checksum_of(std::uint64_t previous, const Pass& pass, std::string_view encoded);
+
+/// 32 hexadecimal digits of XXH3-128.
+std::string content_hash(std::string_view bytes);
+
+}  // namespace stagecall

@@ -1,0 +1,45 @@
+// The lease seam: timed, exclusive rights to schedule a run. Unknown counts as not owned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "messages/leases.hpp"
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/time.hpp"
+
+namespace stagecall {
+
+/// Random per acquisition: only who knows it may renew or release.
+using LeaseToken = std::string;
+
+struct LeaseRequest {
+  RunId run;
+  LeaseToken token;
+};
+
+enum class LeaseVerdict : std::uint8_t {
+  granted,  ///< acquired or renewed for a ttl from the request's start; or released
+  busy,     ///< acquire: somebody else holds it
+  lost,     ///< renew, release: it is not ours (any more)
+};
+
+/// One instance belongs to one thread at a time. Calls are batches; each is bounded by a deadline
+/// of ttl/10. An error concerns the whole batch: count everything in it as not owned.
+class LeaseStore {
+ public:
+  virtual ~LeaseStore() = default;
+
+  /// Verdicts in the order of the requests. Acquiring again with the token that holds is granted.
+  virtual Result<std::vector<LeaseVerdict>> acquire(const std::vector<LeaseRequest>& requests,
+                                                    Duration ttl) = 0;
+  virtual Result<std::vector<LeaseVerdict>> renew(const std::vector<LeaseRequest>& requests,
+                                                  Duration ttl) = 0;
+  virtual Result<std::vector<LeaseVerdict>> release(const std::vector<LeaseRequest>& requests) = 0;
+  /// Who holds these runs now; an empty incarnation = nobody.
+  virtual Result<std::vector<ReplicaIdentity>> holders(const std::vector<RunId>& runs) = 0;
+};
+
+}  // namespace stagecall

@@ -1,0 +1,162 @@
+// The store seam: everything of runs that outlives the process. Batches and fences only, so that a
+// networked database can stand behind it. No rule of a run's life is decided here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "messages/events.hpp"
+#include "messages/inputs.hpp"
+#include "messages/leases.hpp"
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/run.hpp"
+#include "stagecall/time.hpp"
+
+namespace stagecall {
+
+/// Content hash of a definition's canonical text: 32 hexadecimal digits (XXH3, 128 bits).
+using DefinitionHash = std::string;
+
+/// What the row of a run says beside its history; written with each pass.
+struct RunSummary {
+  RunState state = RunState::queued;
+  NodeCounts nodes{};
+  PassCounts passes{};
+  std::optional<WallTime> due_at{};  ///< next moment that needs a holder; none = only its inbox does
+  std::optional<WallTime> ended_at{};
+  friend bool operator==(const RunSummary&, const RunSummary&) = default;
+};
+
+struct RunRow {
+  RunId run;
+  DefinitionHash definition;
+  std::string owner{};  ///< incarnation of the last term's holder; empty = never held
+  Term term;
+  Seq last_seq;
+  std::uint64_t last_checksum = 0;  ///< of the pass last_seq; 0 for an empty history
+  WallTime created_at;
+  RunSummary summary;
+  friend bool operator==(const RunRow&, const RunRow&) = default;
+};
+
+/// A pass as stored. The checksum covers the previous one, so a missing row shows.
+struct StoredPass {
+  Pass pass;
+  std::uint64_t checksum = 0;
+  friend bool operator==(const StoredPass&, const StoredPass&) = default;
+};
+
+struct InboxRow {
+  std::int64_t id = 0;
+  InboxMessage message;
+  friend bool operator==(const InboxRow&, const InboxRow&) = default;
+};
+
+// ---- Writes. A batch is one transaction; each write has its own savepoint. ----
+
+/// Inserts a run with its first pass, or finds the live one. With a holder: owned, first term.
+struct StartRun {
+  std::string pipeline;
+  std::string definition;  ///< canonical text, stored once by its hash
+  std::uint32_t concurrent_runs = 1;
+  std::string request_id{};       ///< not empty: the same id gives the same run, finished or not
+  std::optional<ReplicaIdentity> holder{};
+  WallTime at;
+  std::vector<Event> events;  ///< of the first pass
+  RunSummary summary;
+};
+struct RunStartedReply {
+  RunRow row;
+  bool created = false;  ///< false: `row` is the live run, or the one that the request id started
+};
+
+/// Opens a term if the run's term is still the expected one. Else history_moved.
+struct OpenTerm {
+  RunId run;
+  Term expected;
+  ReplicaIdentity holder;
+};
+struct TermReply {
+  Term term;
+};
+
+/// Appends one pass (or none: no events) and consumes inbox rows. Refused: fenced if a later term
+/// owns the run, history_moved if `previous` is not the last pass. When the summary says that the
+/// run ended, all of its remaining inbox rows go with it.
+struct AppendPass {
+  RunId run;
+  Term term;
+  Seq previous;
+  WallTime at;
+  std::vector<Event> events;
+  std::vector<std::int64_t> consumed;
+  RunSummary summary;
+};
+struct AppendReply {
+  Seq last_seq;
+};
+
+/// Puts a message into a run's inbox. A known request id is answered without a second row. A run
+/// that has ended is answered with `ended` and keeps no row.
+struct PutInbox {
+  RunId run;
+  std::string request_id{};  ///< empty: always a new row
+  InboxMessage message;
+  WallTime at;
+};
+struct InboxReply {
+  RunState state;       ///< of the run, in the same transaction
+  bool stored = false;  ///< false: it had ended, or the request id is known
+  std::string owner{};  ///< incarnation to nudge; may be empty
+};
+
+using Write = std::variant<StartRun, OpenTerm, AppendPass, PutInbox>;
+using Reply = std::variant<RunStartedReply, TermReply, AppendReply, InboxReply>;
+
+/// Which live runs to look for.
+struct LiveRun {
+  RunId run;
+  Term term;
+  std::string owner;
+  WallTime created_at;
+  std::optional<WallTime> due_at;
+  friend bool operator==(const LiveRun&, const LiveRun&) = default;
+};
+
+/// One instance belongs to one thread at a time. Every call may block up to the busy timeout.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// One transaction. The outer error: nothing of it is durable, except with outcome_unknown, after
+  /// which the store has been reopened and each write's run must be read back. An inner error
+  /// concerns that write alone; the others are durable.
+  virtual Result<std::vector<Result<Reply>>> write(const std::vector<Write>& batch) = 0;
+
+  /// not_found if there is none.
+  virtual Result<RunRow> run(const RunId& run) = 0;
+  /// The newest iteration of a pipeline.
+  virtual Result<RunRow> latest_run(const std::string& pipeline) = 0;
+  /// All runs, by pipeline and iteration.
+  virtual Result<std::vector<RunRow>> runs() = 0;
+  /// Runs that have not ended, earliest due first.
+  virtual Result<std::vector<LiveRun>> live_runs() = 0;
+  /// Passes after `after`, in order; store_damaged names the row that cannot be read.
+  virtual Result<std::vector<StoredPass>> history(const RunId& run, Seq after) = 0;
+  /// Canonical text of a definition.
+  virtual Result<std::string> definition(const DefinitionHash& hash) = 0;
+  /// Oldest first, at most `limit`.
+  virtual Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) = 0;
+  /// Runs that have inbox rows.
+  virtual Result<std::vector<RunId>> runs_with_inbox() = 0;
+  /// Changes whenever another connection has committed; costs no transaction.
+  virtual Result<std::uint64_t> data_version() = 0;
+  /// Random name of this store, written when it was created.
+  virtual std::string store_id() const = 0;
+};
+
+}  // namespace stagecall

@@ -1,0 +1,21 @@
+// Which process this is, and whether another one still lives. Linux: /proc.
+#pragma once
+
+#include <cstdint>
+
+#include "messages/leases.hpp"
+
+namespace stagecall {
+
+/// This process. Reads /proc once and remembers.
+const ProcessIdentity& this_process();
+
+enum class Liveness : std::uint8_t {
+  alive,
+  gone,     ///< proven: same host, and its boot or its start time has passed
+  unknown,  ///< another host
+};
+
+Liveness liveness_of(const ProcessIdentity& process);
+
+}  // namespace stagecall
