@@ -1,5 +1,5 @@
-// A pipeline ready to run: what its author wrote, its graph, and the index of its ids. Immutable and
-// shared by all of its runs.
+// A pipeline ready to run: what its author wrote, its graph, and the index of its ids. Immutable
+// and shared by all of its runs.
 #pragma once
 
 #include <memory>

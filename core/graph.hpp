@@ -1,5 +1,5 @@
-// The shape of a pipeline: validated, immutable, compact. Iterative throughout: depth of a DAG never
-// becomes depth of the stack.
+// The shape of a pipeline: validated, immutable, compact. Iterative throughout: depth of a DAG
+// never becomes depth of the stack.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@
 namespace stagecall {
 
 struct ReadOptions {
-  std::string stem{};    ///< the file's name without folder and ending: a WfFormat pipeline's name
-  double speedup = 1;    ///< WfFormat: recorded runtimes are divided by it; > 0
+  std::string stem{};  ///< the file's name without folder and ending: a WfFormat pipeline's name
+  double speedup = 1;  ///< WfFormat: recorded runtimes are divided by it; > 0
 };
 
 /// Either format, told apart by its members. Errors: invalid_pipeline with problems.

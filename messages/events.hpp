@@ -1,5 +1,6 @@
-// The facts of a run, as persisted: what decide() concludes and apply() folds. A pass is the unit of
-// history. What follows by rule (skips, joins, stops of what never started) is derived, not listed.
+// The facts of a run, as persisted: what decide() concludes and apply() folds. A pass is the unit
+// of history. What follows by rule (skips, joins, stops of what never started) is derived, not
+// listed.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,7 @@ struct AttemptEnded {
   Outcome outcome;
   Next next = Next::finish;
   std::optional<WallTime> retry_at{};  ///< exactly with Next::backoff
-  bool confirmed = true;  ///< false: nobody said so; it stays on the leftovers list
+  bool confirmed = true;               ///< false: nobody said so; it stays on the leftovers list
   friend bool operator==(const AttemptEnded&, const AttemptEnded&) = default;
 };
 

@@ -53,8 +53,7 @@ struct SlotsInput {
   friend bool operator==(const SlotsInput&, const SlotsInput&) = default;
 };
 
-using Input =
-    std::variant<TickInput, TermInput, ReportInput, StopInput, NodeDoneInput, SlotsInput>;
+using Input = std::variant<TickInput, TermInput, ReportInput, StopInput, NodeDoneInput, SlotsInput>;
 
 /// What may wait in a run's durable inbox.
 using InboxMessage = std::variant<StopInput, NodeDoneInput, ReportInput>;

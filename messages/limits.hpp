@@ -17,8 +17,8 @@ struct Limits {
   std::size_t problem_value_bytes_max = 80;
   std::size_t pipeline_bytes_max = std::size_t{1} << 30;
   // A run.
-  Duration tick{5'000};               // 50 ms … 1 h
-  Duration cancel_confirm{2'000};     // waited for the word of an executor after a KILL
+  Duration tick{5'000};            // 50 ms … 1 h
+  Duration cancel_confirm{2'000};  // waited for the word of an executor after a KILL
   // The store's path.
   std::size_t batch_writes_max = 512;  // run writes in one transaction
   Duration busy_timeout{30'000};       // waited for another process's transaction

@@ -18,7 +18,7 @@ enum class Durability : std::uint8_t {
 struct SqliteStoreOptions {
   std::string path;
   Durability durability = Durability::full;
-  bool create = true;           ///< false: a missing file is not_found
+  bool create = true;                      ///< false: a missing file is not_found
   std::string lease_authority = "sqlite";  ///< recorded at creation; another one is refused
 };
 

@@ -26,7 +26,8 @@ struct RunSummary {
   RunState state = RunState::queued;
   NodeCounts nodes{};
   PassCounts passes{};
-  std::optional<WallTime> due_at{};  ///< next moment that needs a holder; none = only its inbox does
+  std::optional<WallTime>
+      due_at{};  ///< next moment that needs a holder; none = only its inbox does
   std::optional<WallTime> ended_at{};
   friend bool operator==(const RunSummary&, const RunSummary&) = default;
 };
@@ -63,7 +64,7 @@ struct StartRun {
   std::string pipeline;
   std::string definition;  ///< canonical text, stored once by its hash
   std::uint32_t concurrent_runs = 1;
-  std::string request_id{};       ///< not empty: the same id gives the same run, finished or not
+  std::string request_id{};  ///< not empty: the same id gives the same run, finished or not
   std::optional<ReplicaIdentity> holder{};
   WallTime at;
   std::vector<Event> events;  ///< of the first pass

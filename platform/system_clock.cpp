@@ -14,8 +14,12 @@ Duration read(clockid_t id) {
 
 }  // namespace
 
-WallTime SystemClock::wall() const { return WallTime{read(CLOCK_REALTIME)}; }
+WallTime SystemClock::wall() const {
+  return WallTime{read(CLOCK_REALTIME)};
+}
 
-BootTime SystemClock::boot() const { return BootTime{read(CLOCK_BOOTTIME)}; }
+BootTime SystemClock::boot() const {
+  return BootTime{read(CLOCK_BOOTTIME)};
+}
 
 }  // namespace stagecall

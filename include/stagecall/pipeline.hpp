@@ -24,7 +24,7 @@ struct RetryPolicy {
   Duration delay{1000};            ///< before the second attempt
   double factor = 2;               ///< 1 … 100; each further delay is larger by it
   Duration delay_max{60'000};
-  double jitter = 0;               ///< 0 … 1; a delay varies by up to this part of itself
+  double jitter = 0;  ///< 0 … 1; a delay varies by up to this part of itself
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
@@ -57,7 +57,7 @@ struct NodeSpec {
   Action action{};
   std::string params{};  ///< JSON object as text; empty = none
   std::map<std::string, std::string> env{};
-  std::string cwd{};  ///< empty = the engine's
+  std::string cwd{};                  ///< empty = the engine's
   std::optional<Duration> timeout{};  ///< per attempt
   RetryPolicy retry{};
   Trigger trigger = Trigger::all_succeeded;

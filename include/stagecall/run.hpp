@@ -51,8 +51,12 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-constexpr bool is_terminal(RunState state) { return state >= RunState::succeeded; }
-constexpr bool is_terminal(NodeState state) { return state >= NodeState::succeeded; }
+constexpr bool is_terminal(RunState state) {
+  return state >= RunState::succeeded;
+}
+constexpr bool is_terminal(NodeState state) {
+  return state >= NodeState::succeeded;
+}
 
 std::string_view name_of(RunState state);
 std::string_view name_of(NodeState state);

@@ -1,0 +1,45 @@
+#include "platform/process.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "platform/random.hpp"
+
+using namespace stagecall;
+
+TEST_CASE("a process identity tells a live process from a reused pid, a zombie and another boot") {
+  ProcessIdentity self = this_process();
+  CHECK(self.pid == ::getpid());
+  CHECK(liveness_of(self) == Liveness::alive);
+
+  ProcessIdentity reused = self;
+  reused.start_time += 1;
+  CHECK(liveness_of(reused) == Liveness::gone);
+
+  ProcessIdentity rebooted = self;
+  rebooted.boot_id = "another";
+  CHECK(liveness_of(rebooted) == Liveness::gone);
+
+  ProcessIdentity elsewhere = self;
+  elsewhere.host += "x";
+  CHECK(liveness_of(elsewhere) == Liveness::unknown);
+
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::_exit(0);
+  }
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  ProcessIdentity zombie = self;
+  zombie.pid = child;
+  CHECK(liveness_of(zombie) == Liveness::gone);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("random ids are 32 hexadecimal digits and differ") {
+  const std::string id = random_id();
+  CHECK(id.size() == 32);
+  CHECK(id.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(random_id() != id);
+}
