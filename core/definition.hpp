@@ -2,16 +2,16 @@
 // and shared by all of its runs.
 #pragma once
 
+#include "core/graph.hpp"
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/pipeline.hpp"
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-
-#include "core/graph.hpp"
-#include "stagecall/error.hpp"
-#include "stagecall/ids.hpp"
-#include "stagecall/pipeline.hpp"
 
 namespace stagecall {
 

@@ -2,13 +2,13 @@
 // never becomes depth of the stack.
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "stagecall/error.hpp"
 #include "stagecall/ids.hpp"
 #include "stagecall/pipeline.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace stagecall {
 

@@ -2,10 +2,10 @@
 // (a number ≥ 0), by one timer thread for all. They take a slot, no thread of their own.
 #pragma once
 
-#include <memory>
-
 #include "stagecall/executor.hpp"
 #include "stagecall/time.hpp"
+
+#include <memory>
 
 namespace stagecall {
 

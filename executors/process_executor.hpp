@@ -2,12 +2,12 @@
 // the engine long enough to end them and to leave exit records that a restarted engine reads.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "stagecall/executor.hpp"
 #include "stagecall/run.hpp"
 #include "stagecall/time.hpp"
+
+#include <memory>
+#include <string>
 
 namespace stagecall {
 

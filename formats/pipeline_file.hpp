@@ -2,13 +2,13 @@
 // Definition or in an error that lists every fault; nothing here touches the store.
 #pragma once
 
-#include <memory>
-#include <string>
-#include <string_view>
-
 #include "core/definition.hpp"
 #include "stagecall/error.hpp"
 #include "stagecall/pipeline.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
 
 namespace stagecall {
 

@@ -2,11 +2,11 @@
 // that they follow from.
 #pragma once
 
-#include <cstdint>
-#include <variant>
-
 #include "stagecall/executor.hpp"
 #include "stagecall/ids.hpp"
+
+#include <cstdint>
+#include <variant>
 
 namespace stagecall {
 

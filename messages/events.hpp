@@ -3,16 +3,16 @@
 // listed.
 #pragma once
 
+#include "messages/leases.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/run.hpp"
+#include "stagecall/time.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include "messages/leases.hpp"
-#include "stagecall/ids.hpp"
-#include "stagecall/run.hpp"
-#include "stagecall/time.hpp"
 
 namespace stagecall {
 

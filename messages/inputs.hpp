@@ -1,15 +1,15 @@
 // What a run's core is told. Inputs carry no authority: decide() checks each against the state.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <variant>
-
 #include "messages/leases.hpp"
 #include "stagecall/executor.hpp"
 #include "stagecall/ids.hpp"
 #include "stagecall/run.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
 
 namespace stagecall {
 

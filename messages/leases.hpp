@@ -1,12 +1,12 @@
 // Who holds a run and who launched an attempt: the identities that leases, terms and custody name.
 #pragma once
 
+#include "stagecall/ids.hpp"
+#include "stagecall/time.hpp"
+
 #include <compare>
 #include <cstdint>
 #include <string>
-
-#include "stagecall/ids.hpp"
-#include "stagecall/time.hpp"
 
 namespace stagecall {
 

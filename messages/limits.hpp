@@ -1,10 +1,10 @@
 // Every bound and default of the engine in one place, with its range.
 #pragma once
 
+#include "stagecall/time.hpp"
+
 #include <cstddef>
 #include <cstdint>
-
-#include "stagecall/time.hpp"
 
 namespace stagecall {
 

@@ -1,9 +1,9 @@
 // The texts of public enumerations and ids, as JSON, logs and people see them.
-#include <cstdio>
-
 #include "stagecall/error.hpp"
 #include "stagecall/ids.hpp"
 #include "stagecall/run.hpp"
+
+#include <cstdio>
 
 namespace stagecall {
 

@@ -1,14 +1,14 @@
 // The stored form of passes and inbox messages: versioned bytes. Decoding never trusts its input.
 #pragma once
 
+#include "messages/events.hpp"
+#include "messages/inputs.hpp"
+#include "stagecall/error.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "messages/events.hpp"
-#include "messages/inputs.hpp"
-#include "stagecall/error.hpp"
 
 namespace stagecall {
 

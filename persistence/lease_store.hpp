@@ -1,14 +1,14 @@
 // The lease seam: timed, exclusive rights to schedule a run. Unknown counts as not owned.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "messages/leases.hpp"
 #include "stagecall/error.hpp"
 #include "stagecall/ids.hpp"
 #include "stagecall/time.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace stagecall {
 

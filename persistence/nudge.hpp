@@ -2,11 +2,11 @@
 // `STORE.d/nudge/`. Losing one costs at most a tick, never correctness.
 #pragma once
 
+#include "stagecall/error.hpp"
+
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "stagecall/error.hpp"
 
 namespace stagecall {
 

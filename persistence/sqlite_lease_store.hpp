@@ -3,12 +3,12 @@
 // replaced at once.
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "persistence/lease_store.hpp"
 #include "stagecall/error.hpp"
 #include "stagecall/time.hpp"
+
+#include <memory>
+#include <string>
 
 namespace stagecall {
 

@@ -1,12 +1,12 @@
 // The store on one SQLite file: WAL, one writer at a time, several processes.
 #pragma once
 
+#include "persistence/store.hpp"
+#include "stagecall/error.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
-
-#include "persistence/store.hpp"
-#include "stagecall/error.hpp"
 
 namespace stagecall {
 

@@ -2,12 +2,6 @@
 // networked database can stand behind it. No rule of a run's life is decided here.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "messages/events.hpp"
 #include "messages/inputs.hpp"
 #include "messages/leases.hpp"
@@ -15,6 +9,12 @@
 #include "stagecall/ids.hpp"
 #include "stagecall/run.hpp"
 #include "stagecall/time.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace stagecall {
 

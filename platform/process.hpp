@@ -1,9 +1,9 @@
 // Which process this is, and whether another one still lives. Linux: /proc.
 #pragma once
 
-#include <cstdint>
-
 #include "messages/leases.hpp"
+
+#include <cstdint>
 
 namespace stagecall {
 

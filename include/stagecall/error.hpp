@@ -1,10 +1,11 @@
 // What went wrong, said so that a program can branch on it and a person can act on it.
 #pragma once
 
+#include <tl/expected.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
 

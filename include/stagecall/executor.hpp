@@ -2,18 +2,18 @@
 // The engine decides what runs and when; an executor only launches, ends and tells.
 #pragma once
 
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+#include "stagecall/pipeline.hpp"
+#include "stagecall/run.hpp"
+#include "stagecall/time.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "stagecall/error.hpp"
-#include "stagecall/ids.hpp"
-#include "stagecall/pipeline.hpp"
-#include "stagecall/run.hpp"
-#include "stagecall/time.hpp"
 
 namespace stagecall {
 

@@ -1,14 +1,14 @@
 // What a pipeline is, as its author wrote it: values without rules. Graph checks them.
 #pragma once
 
+#include "stagecall/time.hpp"
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include "stagecall/time.hpp"
 
 namespace stagecall {
 

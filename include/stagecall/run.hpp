@@ -1,6 +1,9 @@
 // What can be said of a run: its states, its nodes' states, how an attempt ended.
 #pragma once
 
+#include "stagecall/ids.hpp"
+#include "stagecall/time.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "stagecall/ids.hpp"
-#include "stagecall/time.hpp"
 
 namespace stagecall {
 

@@ -1,10 +1,10 @@
 #include "platform/process.hpp"
 
+#include "platform/random.hpp"
+
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "platform/random.hpp"
 
 using namespace stagecall;
 
