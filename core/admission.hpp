@@ -1,0 +1,66 @@
+// Who gets slots, and which reports from outside are taken: rules that need no actor.
+#pragma once
+
+#include "core/pipeline_state.hpp"
+#include "messages/inputs.hpp"
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace stagecall {
+
+/// The slots of one replica. Highest priority first; among runs of one priority in turn, one node
+/// each. A wide node at the head waits for room and is not overtaken.
+class SlotPool {
+ public:
+  using Demand = std::map<SlotClass, std::uint32_t>;
+
+  explicit SlotPool(std::uint32_t slots) : free_(slots) {}
+
+  /// Replaces what the run still wants, beside what it was granted.
+  void want(const RunId& run, Demand demand);
+  /// The run gives slots back.
+  void give_back(const RunId& run, std::uint32_t slots);
+  /// The run is gone: all that it had and wanted.
+  void remove(const RunId& run);
+
+  struct Grant {
+    RunId run;
+    std::uint32_t slots;
+    friend bool operator==(const Grant&, const Grant&) = default;
+  };
+  /// Hands out what is free. A grant lowers the run's demand until its next want().
+  std::vector<Grant> grant();
+
+  /// Whether a run other than this one waits: then freed slots are to be given back.
+  bool others_wait(const RunId& run) const;
+  std::uint32_t free() const { return free_; }
+  std::uint32_t granted(const RunId& run) const;
+  /// Runs that have slots.
+  std::vector<RunId> holders() const;
+
+ private:
+  struct Member {
+    std::uint32_t granted = 0;
+    Demand demand;
+  };
+  using Turn = std::list<RunId>;  // runs of one class, next one first
+
+  void leave_turns(const RunId& run, const Demand& demand);
+
+  std::uint32_t free_;
+  std::map<RunId, Member> members_;
+  std::map<SlotClass, Turn> turns_;
+  std::size_t waiting_ = 0;  // members with a demand
+};
+
+/// Checks a node-done from outside against the run: not_found, not_external, not_waiting (the state
+/// is named), old_attempt. Gives the attempt that it ends; 0 when forced on a node without one.
+Result<Attempt> admit_node_done(const PipelineState& state, const NodeDoneInput& input);
+
+}  // namespace stagecall

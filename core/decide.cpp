@@ -1,0 +1,338 @@
+#include "core/decide.hpp"
+
+#include "core/duration_text.hpp"
+#include "core/retry.hpp"
+
+#include <cassert>
+#include <string>
+#include <utility>
+
+namespace stagecall {
+namespace {
+
+/// splitmix64: a full-period sequence from any seed, so that nonces of one pass differ.
+class RandomSequence {
+ public:
+  explicit RandomSequence(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t mixed = state_;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+    return mixed ^ (mixed >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+bool is_external(const NodeSpec& spec) {
+  return std::holds_alternative<ExternalAction>(spec.action);
+}
+
+/// Collects the events and effects of one pass.
+class Decider {
+ public:
+  Decider(const PipelineState& state, const DecideContext& context)
+      : context_(context), random_(context.random), decision_{Draft{state, context.now}, {}, {}} {}
+
+  void take(const Input& input) {
+    std::visit([this](const auto& alternative) { on(alternative); }, input);
+  }
+  void end_waits();
+  void fill_slots();
+  void tell_those_that_must_end();
+  void end_run_if_done();
+  Decision finish() && { return std::move(decision_); }
+
+ private:
+  void on(const TickInput&) { ask_foreign_custodians(); }
+  void on(const SlotsInput&) {}
+  void on(const TermInput& input);
+  void on(const ReportInput& input);
+  void on(const StopInput& input);
+  void on(const NodeDoneInput& input);
+
+  void on_news(NodeIndex node, const SaysRunning&);
+  void on_news(NodeIndex node, const SaysEnded& news);
+  void on_news(NodeIndex node, const SaysAlive&);
+  void on_news(NodeIndex node, const SaysAbsent& news);
+  void on_news(NodeIndex node, const SaysUnknown&);
+
+  void record(Event event);
+  void end_attempt(NodeIndex node, Outcome outcome, bool confirmed);
+  void end_node_wait(NodeIndex node);
+  void ask_foreign_custodians();
+  void cancel(NodeIndex node, CancelReason reason);
+  const NodeRecord& node(NodeIndex index) const { return draft().node(index); }
+  const Draft& draft() const { return decision_.draft; }
+
+  const DecideContext& context_;
+  RandomSequence random_;
+  Decision decision_;
+};
+
+void Decider::record(Event event) {
+  assert(!decision_.draft.objection(event) && "decide() records legal events only");
+  decision_.draft.apply(event);
+  decision_.events.push_back(std::move(event));
+}
+
+void Decider::on(const TermInput& input) {
+  record(TermOpened{input.holder});
+  // Those before may have crashed between a recorded verdict and its word to the executor.
+  for (const NodeIndex open : draft().open()) {
+    if (const auto reason = node(open).ending) {
+      cancel(open, *reason);
+    }
+  }
+  ask_foreign_custodians();
+}
+
+void Decider::ask_foreign_custodians() {
+  for (const NodeIndex open : draft().open()) {
+    const NodeRecord& record = node(open);
+    if (!is_external(draft().spec(open)) && record.custodian != draft().run().holder) {
+      decision_.effects.push_back(
+          QueryEffect{open, record.attempt, record.nonce, record.custodian});
+    }
+  }
+}
+
+void Decider::on(const ReportInput& input) {
+  const auto found = draft().base().definition().find(input.node);
+  if (!found) {
+    return;
+  }
+  const NodeRecord& record = node(*found);
+  const bool is_current = record.attempt == input.attempt && record.nonce == input.nonce &&
+                          has_open_attempt(record.state);
+  if (is_current) {
+    std::visit([this, found](const auto& news) { on_news(*found, news); }, input.news);
+  }
+  if (std::holds_alternative<SaysEnded>(input.news)) {
+    decision_.effects.push_back(AcknowledgeEffect{*found, input.attempt, input.nonce});
+  }
+}
+
+void Decider::on_news(NodeIndex index, const SaysRunning&) {
+  const NodeRecord& record = node(index);
+  if (record.state == NodeState::submitted || record.state == NodeState::unreachable) {
+    this->record(AttemptRunning{index, record.attempt});
+  }
+}
+
+void Decider::on_news(NodeIndex index, const SaysEnded& news) {
+  Outcome outcome = news.outcome;
+  if (outcome.kind == OutcomeKind::timed_out) {
+    const auto timeout = draft().spec(index).timeout;
+    outcome.error = draft().run().stop_cause == StopCause::timeout || !timeout
+                        ? "the run timed out"
+                        : "timed out after " + duration_text(*timeout);
+  }
+  end_attempt(index, std::move(outcome), true);
+}
+
+void Decider::on_news(NodeIndex index, const SaysAlive&) {
+  const NodeRecord& record = node(index);
+  if (record.state == NodeState::unreachable || record.absent) {
+    this->record(AttemptFound{index, record.attempt});
+  }
+}
+
+void Decider::on_news(NodeIndex index, const SaysAbsent& news) {
+  const NodeRecord& record = node(index);
+  if (news.proven) {
+    end_attempt(index, {.kind = OutcomeKind::lost, .error = "lost"}, true);
+  } else if (!record.absent) {
+    this->record(AttemptAbsent{index, record.attempt});
+  }
+}
+
+void Decider::on_news(NodeIndex index, const SaysUnknown&) {
+  const NodeRecord& record = node(index);
+  if (record.state != NodeState::unreachable) {
+    this->record(AttemptUnreachable{index, record.attempt});
+  }
+}
+
+void Decider::on(const StopInput& input) {
+  if (!draft().is_stopping()) {
+    record(StopRequested{input.reason});
+  }
+}
+
+void Decider::on(const NodeDoneInput& input) {
+  const auto found = draft().base().definition().find(input.node);
+  if (!found || is_terminal(node(*found).state)) {
+    return;
+  }
+  if (input.force_reason) {
+    const NodeRecord before = node(*found);
+    record(NodeForced{*found, input.outcome, *input.force_reason});
+    if (has_open_attempt(before.state) && !is_external(draft().spec(*found))) {
+      decision_.effects.push_back(
+          CancelEffect{*found, before.attempt, before.nonce, CancelReason::stop});
+    }
+    return;
+  }
+  const NodeRecord& record = node(*found);
+  const bool is_current = !input.attempt || *input.attempt == record.attempt;
+  if (is_external(draft().spec(*found)) && record.state == NodeState::running && is_current) {
+    end_attempt(*found, input.outcome, true);
+  }
+}
+
+void Decider::end_attempt(NodeIndex index, Outcome outcome, bool confirmed) {
+  const NodeRecord& record = node(index);
+  const Verdict verdict =
+      after_attempt(draft().spec(index).retry, {record.attempts_counted, record.attempts_lost},
+                    outcome.kind, !draft().is_stopping(), random_.next());
+  AttemptEnded event{.node = index,
+                     .attempt = record.attempt,
+                     .outcome = std::move(outcome),
+                     .next = verdict.next,
+                     .confirmed = confirmed};
+  if (verdict.wait) {
+    event.retry_at = context_.now + *verdict.wait;
+  }
+  this->record(std::move(event));
+}
+
+/// Deadlines that have passed, of the run first: it stops what is due behind it.
+void Decider::end_waits() {
+  if (draft().run().timeout_at <= context_.now && !draft().is_stopping()) {
+    record(RunTimedOut{});
+  }
+  for (const NodeIndex due : draft().due()) {
+    end_node_wait(due);
+  }
+}
+
+void Decider::end_node_wait(NodeIndex index) {
+  const NodeRecord before = node(index);
+  if (before.state == NodeState::backoff) {
+    record(BackoffEnded{index});
+    return;
+  }
+  if (before.due_at <= context_.now && before.ending) {
+    const bool stop = *before.ending == CancelReason::stop;
+    end_attempt(index,
+                {.kind = stop ? OutcomeKind::stopped : OutcomeKind::timed_out,
+                 .error = "told to end, and its executor never said that it has"},
+                false);
+    return;
+  }
+  if (before.due_at <= context_.now && before.absent) {
+    end_attempt(index, {.kind = OutcomeKind::lost, .error = "lost"}, false);
+    cancel(index, CancelReason::lost);
+    return;
+  }
+  const auto timeout = draft().spec(index).timeout;
+  if (is_external(draft().spec(index))) {
+    end_attempt(index,
+                {.kind = OutcomeKind::timed_out,
+                 .error = "timed out after " + duration_text(timeout.value_or(Duration{0}))},
+                true);
+  } else {
+    record(AttemptTimedOut{index, before.attempt});
+    cancel(index, CancelReason::timeout);
+  }
+}
+
+void Decider::cancel(NodeIndex index, CancelReason reason) {
+  const NodeRecord& record = node(index);
+  decision_.effects.push_back(CancelEffect{index, record.attempt, record.nonce, reason});
+}
+
+/// Submits ready nodes, in their order, while the run's slots last. A wide node that does not fit
+/// is not overtaken, or it would never run.
+void Decider::fill_slots() {
+  Draft& draft = decision_.draft;
+  const std::uint32_t busy_before = draft.base().run().slots_busy;
+  while (const auto ready = draft.first_ready()) {
+    const std::uint32_t busy = context_.slots.reuse ? draft.run().slots_busy
+                                                    : std::max(draft.run().slots_busy, busy_before);
+    if (busy + draft.base().width(*ready) > context_.slots.granted) {
+      return;
+    }
+    const Attempt attempt{node(*ready).attempt.value + 1};
+    const Nonce nonce{random_.next()};
+    record(AttemptSubmitted{*ready, attempt, nonce});
+    decision_.effects.push_back(LaunchEffect{*ready, attempt, nonce});
+  }
+}
+
+/// If this pass began to stop the run: each open attempt hears of it.
+void Decider::tell_those_that_must_end() {
+  if (!draft().is_stopping() || draft().base().run().stop_cause != StopCause::none) {
+    return;
+  }
+  for (const NodeIndex open : draft().open()) {
+    if (const auto reason = node(open).ending) {
+      cancel(open, *reason);
+    }
+  }
+}
+
+void Decider::end_run_if_done() {
+  const RunRecord& run = draft().run();
+  if (!run.begun || is_terminal(run.state) || !draft().all_terminal()) {
+    return;
+  }
+  const auto count = [&run](NodeState state) {
+    return run.counts[static_cast<std::size_t>(state)];
+  };
+  RunState result = RunState::succeeded;
+  if (count(NodeState::failed) > 0 || run.stop_cause == StopCause::timeout) {
+    result = RunState::failed;
+  } else if (count(NodeState::stopped) > 0) {
+    result = RunState::stopped;
+  }
+  record(RunEnded{result});
+}
+
+}  // namespace
+
+Decision decide(const PipelineState& state, std::span<const Input> inputs,
+                const DecideContext& context) {
+  Decider decider{state, context};
+  if (!is_terminal(state.run().state)) {
+    for (const Input& input : inputs) {
+      decider.take(input);
+    }
+    decider.end_waits();
+    decider.fill_slots();
+    decider.tell_those_that_must_end();
+    decider.end_run_if_done();
+  }
+  return std::move(decider).finish();
+}
+
+Decision begin(const PipelineState& fresh, std::optional<ReplicaIdentity> holder, WallTime now) {
+  Decision decision{Draft{fresh, now}, {}, {}};
+  decision.events.push_back(RunStarted{});
+  if (holder) {
+    decision.events.push_back(TermOpened{*std::move(holder)});
+  }
+  for (const Event& event : decision.events) {
+    decision.draft.apply(event);
+  }
+  return decision;
+}
+
+std::optional<WallTime> next_due(const Draft& draft, Duration tick) {
+  if (is_terminal(draft.run().state)) {
+    return std::nullopt;
+  }
+  const WallTime deadline = draft.next_deadline();
+  if (deadline != kNever) {
+    return deadline;
+  }
+  if (draft.run().begun && draft.waits_for_outside_only() && !draft.all_terminal()) {
+    return std::nullopt;
+  }
+  return draft.at() + tick;
+}
+
+}  // namespace stagecall
