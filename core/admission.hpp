@@ -51,8 +51,6 @@ class SlotPool {
   };
   using Turn = std::list<RunId>;  // runs of one class, next one first
 
-  void leave_turns(const RunId& run, const Demand& demand);
-
   std::uint32_t free_;
   std::map<RunId, Member> members_;
   std::map<SlotClass, Turn> turns_;
