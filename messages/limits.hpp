@@ -23,6 +23,7 @@ struct Limits {
   std::size_t batch_writes_max = 512;  // run writes in one transaction
   Duration busy_timeout{30'000};       // waited for another process's transaction
   std::size_t inbox_read_max = 1'000;  // rows taken by one pass
+  Duration store_timeout{90'000};      // an answer of the store that takes longer is unknown
   // Leases.
   Duration lease_ttl{15'000};  // 1 s … 10 min
   // Processes.
