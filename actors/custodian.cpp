@@ -49,7 +49,7 @@ Custodian::behavior_type Custodian::make_behavior() {
         run_of_[request.actor.id()] = request.run;
         monitor(request.actor);
       },
-      [this](const LaunchOrder& order) { launch(order); },
+      [this](const LaunchOrder& order) { submit(order); },
       [this](const CancelOrder& order) { cancel(order); },
       [this](const QueryOrder& order) { query(order); },
       [this](const AcknowledgeOrder& order) { acknowledge(order); },
@@ -68,7 +68,7 @@ Executor* Custodian::executor_of(const NodeSpec& node) const {
   return nullptr;
 }
 
-void Custodian::launch(const LaunchOrder& order) {
+void Custodian::submit(const LaunchOrder& order) {
   ByExecutor<Launch> batches;
   ExecutorReports refused;
   for (const Launch& launch : order.launches) {
@@ -152,7 +152,7 @@ void Custodian::route(const ExecutorReports& reports) {
 }
 
 /// The end of an attempt whose run is held elsewhere. Once the row is there, or the run has ended,
-/// the executor may forget; until then it keeps the outcome, and a query brings it again.
+/// the executor may forget; until then this is tried again.
 void Custodian::to_inbox(const AttemptReport& report) {
   if (!std::holds_alternative<SaysEnded>(report.news)) {
     return;
@@ -162,20 +162,23 @@ void Custodian::to_inbox(const AttemptReport& report) {
                .request_id = report.key.text(),
                .message = input_of(report),
                .at = settings_->clock->wall()};
+  const auto again = [this, report](const std::string& cause) {
+    spdlog::warn("report_not_stored key={} error=\"{}\"", report.key.text(), cause);
+    delayed_send(this, settings_->tick, ExecutorReports{{report}});
+  };
   request(store_, kLimits.store_timeout, WriteRequest{std::move(put)})
       .then(
-          [this, key = report.key](const WriteResponse& response) {
-            if (!response.reply) {
-              spdlog::warn("report_not_stored key={} error=\"{}\"", key.text(),
-                           response.reply.error().message);
-              return;
+          [this, again, key = report.key](const WriteResponse& response) {
+            if (response.reply) {
+              acknowledge_key(key);
+              settings_->nudge(std::get<InboxReply>(*response.reply).owner, key.run.text());
+            } else if (response.reply.error().code == ErrorCode::not_found) {
+              acknowledge_key(key);  // pruned: nobody waits for it any more
+            } else {
+              again(response.reply.error().message);
             }
-            acknowledge_key(key);
-            settings_->nudge(std::get<InboxReply>(*response.reply).owner, key.run.text());
           },
-          [key = report.key](const caf::error&) {
-            spdlog::warn("report_not_stored key={} error=\"the store did not answer\"", key.text());
-          });
+          [again](const caf::error&) { again("the store did not answer"); });
 }
 
 void Custodian::acknowledge_key(const AttemptKey& key) {

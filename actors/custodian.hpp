@@ -31,7 +31,7 @@ class Custodian : public Observed<CustodianHandle::base> {
   using ByExecutor = std::map<Executor*, std::vector<Item>>;
 
   Executor* executor_of(const NodeSpec& node) const;
-  void launch(const LaunchOrder& order);
+  void submit(const LaunchOrder& order);
   void cancel(const CancelOrder& order);
   void query(const QueryOrder& order);
   void acknowledge(const AcknowledgeOrder& order);

@@ -71,7 +71,7 @@ struct SurveyRequest {
   bool whole = false;  ///< read even if nothing has changed
 };
 struct Survey {
-  bool changed = false;
+  bool read = false;  ///< false: nothing has changed, the lists were not read
   std::vector<LiveRun> live;
   std::vector<RunId> with_inbox;
 };

@@ -33,6 +33,14 @@ LockManager::behavior_type LockManager::make_behavior() {
   };
 }
 
+void LockManager::on_exit() {
+  for (const auto& [run, held] : held_) {
+    releasing_.push_back({run, held.token});
+  }
+  held_.clear();
+  release_gathered();
+}
+
 LockManager::Promise LockManager::gather(const AcquireLease& request) {
   auto promise = make_response_promise<LeaseResponse>();
   acquiring_.emplace_back(request.run, promise);

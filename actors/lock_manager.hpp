@@ -25,6 +25,8 @@ class LockManager : public Observed<LockManagerHandle::base> {
 
   const char* name() const override { return "lock_manager"; }
   behavior_type make_behavior() override;
+  /// Gives back all that is held.
+  void on_exit() override;
 
  private:
   using Promise = caf::typed_response_promise<LeaseResponse>;

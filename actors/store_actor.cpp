@@ -74,8 +74,8 @@ SurveyResponse StoreActor::survey(bool whole) {
   if (!version) {
     return {tl::unexpected<Error>{version.error()}};
   }
-  Survey survey{.changed = *version != data_version_, .live = {}, .with_inbox = {}};
-  if (survey.changed || whole) {
+  Survey survey{.read = whole || *version != data_version_, .live = {}, .with_inbox = {}};
+  if (survey.read) {
     auto live = store_.live_runs();
     auto with_inbox = store_.runs_with_inbox();
     if (!live || !with_inbox) {
