@@ -90,5 +90,7 @@ CASES = [
     ("public-headers", {f"include/stagecall/a{i}.hpp": HEADER for i in range(13)}),
     ("test-name", {"tests/core/a.cpp": 'TEST_CASE("same") {}\nTEST_CASE("sa" "me") {}\n'}),
     ("test-name", {"tests/core/a.cpp": 'TEST_CASE("a; b") {}\n'}),
+    ("error-table", {"include/stagecall/error.hpp": HEADER + "enum class ErrorCode { told, new };",
+                     "docs/OPERATIONS.md": "| `told` | a | b |\n"}),
     ("exception", {"core/a.cpp": "int x;\n"}),
 ]
