@@ -81,7 +81,7 @@ Adjacency resolve(const std::vector<NodeSpec>& nodes, Faults& faults) {
     const NodeSpec& node = nodes[i];
     if (is_repeated[i]) {
       faults.add(i, "/id", node.id,
-                 "the id " + quoted(node.id) + " is taken by /nodes/" +
+                 "the id " + quoted(node.id) + " is taken by node " +
                      std::to_string(index.at(node.id).value) + "; every id is declared once");
     }
     for (std::size_t j = 0; j < node.after.size(); ++j) {
