@@ -74,8 +74,8 @@ constexpr auto kFields<NodeDoneInput> =
     std::tuple{&NodeDoneInput::node, &NodeDoneInput::attempt, &NodeDoneInput::outcome,
                &NodeDoneInput::output, &NodeDoneInput::force_reason};
 template <>
-constexpr auto kFields<ReportInput> = std::tuple{&ReportInput::node, &ReportInput::attempt,
-                                                 &ReportInput::nonce, &ReportInput::news};
+constexpr auto kFields<ReportInput> =
+    std::tuple{&ReportInput::node, &ReportInput::attempt, &ReportInput::nonce, &ReportInput::news};
 template <>
 constexpr auto kFields<SaysEnded> = std::tuple{&SaysEnded::outcome, &SaysEnded::output};
 template <>
@@ -195,7 +195,7 @@ class Encoder {
         value);
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void put(const T& value) {
     std::apply([&](auto... members) { (put(value.*members), ...); }, kFields<T>);
   }
@@ -214,9 +214,9 @@ class Decoder {
   bool is_good() const { return wrong_.empty(); }
   std::size_t left() const { return is_good() ? bytes_.size() - position_ : 0; }
   Error error() const {
-    return {ErrorCode::store_damaged,
-            "byte " + std::to_string(position_) + " of " + std::to_string(bytes_.size()) + ": " +
-                std::string{wrong_}};
+    return {ErrorCode::store_damaged, "byte " + std::to_string(position_) + " of " +
+                                          std::to_string(bytes_.size()) + ": " +
+                                          std::string{wrong_}};
   }
   void refuse(std::string_view why) {
     if (is_good()) {
@@ -320,7 +320,7 @@ class Decoder {
     }
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void get(T& value) {
     std::apply([&](auto... members) { (get(value.*members), ...); }, kFields<T>);
   }

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -63,6 +65,19 @@ void finish(sqlite3_stmt* statement) {
 
 std::string_view verb_of(sqlite3_stmt* statement) {
   return sqlite3_stmt_readonly(statement) != 0 ? "read from" : "write to";
+}
+
+constexpr std::string_view kMagic{"SQLite format 3\0", 16};
+constexpr std::size_t kUserVersionAt = 60;
+constexpr std::size_t kApplicationIdAt = 68;
+using HeaderBytes = std::array<char, 100>;
+
+std::uint32_t big_endian(const HeaderBytes& bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
+  }
+  return number;
 }
 
 }  // namespace
@@ -144,6 +159,27 @@ Result<SqliteDb> SqliteDb::open(const SqliteOpenOptions& options) {
 
 bool SqliteDb::is_read_only() const {
   return sqlite3_db_readonly(db_.get(), "main") == 1;
+}
+
+Result<SqliteHeader> SqliteDb::header() const {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  HeaderBytes bytes{};
+  const int code = file == nullptr || file->pMethods == nullptr
+                       ? SQLITE_CANTOPEN
+                       : file->pMethods->xRead(file, bytes.data(), bytes.size(), 0);
+  if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) {
+    return tl::unexpected<Error>{describe(nullptr, code, "read", path_)};
+  }
+  const std::string_view magic{bytes.data(), kMagic.size()};
+  if (std::all_of(magic.begin(), magic.end(), [](char byte) { return byte == '\0'; })) {
+    return SqliteHeader{SqliteHeader::Kind::empty};
+  }
+  if (code == SQLITE_IOERR_SHORT_READ || magic != kMagic) {
+    return SqliteHeader{SqliteHeader::Kind::other};
+  }
+  return SqliteHeader{SqliteHeader::Kind::sqlite, big_endian(bytes, kUserVersionAt),
+                      big_endian(bytes, kApplicationIdAt)};
 }
 
 void SqliteDb::set_busy_timeout(Duration timeout) {

@@ -73,6 +73,18 @@ struct SqliteOpenOptions {
   Duration busy_timeout{0};
 };
 
+/// What a file says in its first 100 bytes.
+struct SqliteHeader {
+  enum class Kind : std::uint8_t {
+    empty,   ///< a file of zero length, or its first bytes are all zero
+    other,   ///< not a SQLite file
+    sqlite,  ///< the numbers below are set
+  };
+  Kind kind = Kind::other;
+  std::uint32_t user_version = 0;
+  std::uint32_t application_id = 0;
+};
+
 /// A connection; belongs to one thread at a time. Error codes: store_damaged (not a database,
 /// corrupt), store_unavailable (I/O, full, busy, permissions), limit_reached (too big), internal
 /// (constraints, ill-formed SQL).
@@ -85,6 +97,8 @@ class SqliteDb {
 
   const std::string& path() const { return path_; }
   bool is_read_only() const;
+  /// Read from the file, past SQLite: looking at it changes and creates nothing.
+  Result<SqliteHeader> header() const;
   void set_busy_timeout(Duration timeout);
   /// Whether closing the last connection moves the log into the file (it does by default).
   void set_checkpoint_on_close(bool on);

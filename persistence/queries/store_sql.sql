@@ -57,12 +57,8 @@ INSERT INTO definition (hash, body) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHIN
 SELECT body FROM definition WHERE hash = ?1
 
 -- :: kInsertRun
-INSERT INTO run (pipeline, iteration, definition, owner, term, last_seq, last_checksum, created_at,
-  state, due_at, ended_at, blocked, ready, submitted, running, backoff, unreachable, succeeded,
-  failed, skipped, stopped, tick_passes, event_passes)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-  ?21, ?22, ?23)
-RETURNING id
+INSERT INTO run (pipeline, iteration, definition, owner, term, created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id
 
 -- :: kOpenTerm
 UPDATE run SET term = term + 1, owner = ?2 WHERE id = ?1 AND term = ?3
