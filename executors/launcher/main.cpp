@@ -7,9 +7,26 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
+
+namespace {
+
+/// By system call: glibc leaves its own two real-time signals out, and a host may have been started
+/// with them ignored.
+void reset_signal_handlers() {
+  constexpr std::size_t kMaskBytes = 8;
+  const std::array<unsigned long, 4> default_action{};  // the kernel's struct sigaction
+  for (int number = 1; number <= 64; ++number) {
+    ::syscall(SYS_rt_sigaction, number, default_action.data(), nullptr, kMaskBytes);
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   constexpr int kSocket = 3;
@@ -21,6 +38,7 @@ int main(int argc, char** argv) {
   ::close_range(5, ~0U, 0);
   ::fcntl(kSocket, F_SETFD, FD_CLOEXEC);
   ::fcntl(kLock, F_SETFD, FD_CLOEXEC);
+  reset_signal_handlers();
   ::prctl(PR_SET_NAME, "stagecall-launch");
   // Orphans of commands come here, not to init: no zombie is left to anybody else.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
