@@ -1,6 +1,7 @@
 #include "tests/formats/refusals.hpp"
 #include "tests/support/small_stack.hpp"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -204,7 +205,8 @@ TEST_CASE("more than a million nodes are refused, without looking at each") {
 }
 
 TEST_CASE("a speedup that is no positive number is refused") {
-  for (const double speedup : {0.0, -1.0, 1.0 / 0.0 * 0.0}) {
+  for (const double speedup : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
+                               std::numeric_limits<double>::infinity()}) {
     const auto read_with = read_pipeline("{}", {.stem = "s", .speedup = speedup});
     REQUIRE_FALSE(read_with.has_value());
     CHECK(read_with.error().code == ErrorCode::invalid_argument);
