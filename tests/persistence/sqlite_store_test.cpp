@@ -48,6 +48,10 @@ TEST_CASE("store contract: starts") {
   const TempFolder folder;
   check_starts(connect_to(folder));
 }
+TEST_CASE("store contract: request ids of starts") {
+  const TempFolder folder;
+  check_start_requests(connect_to(folder));
+}
 TEST_CASE("store contract: terms and the fence") {
   const TempFolder folder;
   check_terms_and_fence(connect_to(folder));

@@ -77,6 +77,11 @@ void check_starts(const Connect& connect) {
     CHECK(started(*store, start_of("p")).run == RunId{"p", 2});
     CHECK(store->latest_run("p").value().run == RunId{"p", 2});
   }
+}
+
+void check_start_requests(const Connect& connect) {
+  const auto store = connect();
+
   SUBCASE("a request id gives the same run again, finished or not") {
     StartRun start = start_of("p");
     start.request_id = "once";

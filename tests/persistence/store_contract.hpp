@@ -12,6 +12,7 @@ namespace stagecall::testing {
 using Connect = std::function<std::unique_ptr<Store>()>;
 
 void check_starts(const Connect& connect);
+void check_start_requests(const Connect& connect);
 void check_terms_and_fence(const Connect& connect);
 void check_history(const Connect& connect);
 void check_inbox(const Connect& connect);
