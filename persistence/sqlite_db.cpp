@@ -203,14 +203,13 @@ Result<void> SqliteDb::script(std::string_view sql) {
 }
 
 sqlite3_stmt* SqliteDb::prepared(std::string_view sql) {
-  std::string key{sql};
-  if (const auto found = statements_.find(key); found != statements_.end()) {
+  if (const auto found = statements_.find(sql); found != statements_.end()) {
     return found->second.get();
   }
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v3(db_.get(), key.c_str(), static_cast<int>(key.size()),
+  if (sqlite3_prepare_v3(db_.get(), sql.data(), static_cast<int>(sql.size()),
                          SQLITE_PREPARE_PERSISTENT, &statement, nullptr) == SQLITE_OK) {
-    statements_.emplace(std::move(key), statement);
+    statements_.emplace(sql, statement);
   }
   return statement;
 }

@@ -105,7 +105,8 @@ class SqliteDb {
 
   /// Runs a script of any number of statements without parameters; their rows are dropped.
   Result<void> script(std::string_view sql);
-  /// Starts one statement, prepared once and kept by its text. Not while it is still running.
+  /// Starts one statement, prepared once and kept by its text, which must outlive the connection (a
+  /// constant). Not while it is still running.
   SqliteQuery query(std::string_view sql, std::initializer_list<SqliteValue> values = {});
   /// Runs one statement to its end.
   Result<void> run(std::string_view sql, std::initializer_list<SqliteValue> values = {});
@@ -136,7 +137,7 @@ class SqliteDb {
 
   std::string path_;
   std::unique_ptr<sqlite3, Close> db_;
-  std::unordered_map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>> statements_;
+  std::unordered_map<std::string_view, std::unique_ptr<sqlite3_stmt, Finalize>> statements_;
 };
 
 }  // namespace stagecall
