@@ -121,14 +121,20 @@ void PipelineActor::pass() {
     park();
     return;
   }
+  pending_due_ = BootTime::max();
   std::vector<Input> inputs = std::exchange(pending_, {});
-  Flight flight{
-      decide(state_, inputs, {.now = now(), .slots = allowance(), .random = settings_->random()}),
-      {},
-      std::exchange(pending_consumed_, {})};
-  flight.inputs = std::move(inputs);
-  ++(std::exchange(pending_cause_, Cause::tick) == Cause::tick ? passes_.tick : passes_.event);
-  tick_due_ = settings_->clock->boot() + settings_->tick;
+  Decision decision =
+      decide(state_, inputs, {.now = now(), .slots = allowance(), .random = settings_->random()});
+  Flight flight{.decision = std::move(decision),
+                .inputs = std::move(inputs),
+                .consumed = std::exchange(pending_consumed_, {}),
+                .slots_granted = slots_granted_};
+  const Cause cause = std::exchange(pending_cause_, Cause::tick);
+  ++(cause == Cause::tick ? passes_.tick : passes_.event);
+  ticked_ = ticked_ || cause == Cause::tick;
+  if (ticked_) {
+    tick_due_ = settings_->clock->boot() + settings_->tick;
+  }
   if (flight.decision.events.empty() && flight.consumed.empty()) {
     carry_out(flight.decision.effects);
     balance_slots(flight.slots_granted);

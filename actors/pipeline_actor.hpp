@@ -105,7 +105,8 @@ class PipelineActor : public Observed<PipelineHandle::base> {
 
   std::uint64_t timer_generation_ = 0;
   BootTime timer_due_ = BootTime::max();  // of the armed timer
-  BootTime tick_due_;
+  BootTime tick_due_;  // the first one by the run's hash, later ones a tick after the last pass
+  bool ticked_ = false;
   BootTime pending_due_ = BootTime::max();  // when what is pending gets a pass of its own
 };
 

@@ -24,12 +24,13 @@ Supervisor::Supervisor(caf::actor_config& config, Colleagues colleagues, SharedS
       settings_(std::move(settings)),
       on_run_left_(std::move(on_run_left)) {
   set_down_handler([this](caf::down_msg& down) { forget(down.source); });
-  // Linked to its runs' actors, so that they end with it; the end of one of them is not its own.
-  set_exit_handler([this](caf::exit_msg& message) {
-    if (!run_of_.contains(message.source.id())) {
-      quit(message.reason);
-    }
-  });
+}
+
+void Supervisor::on_exit() {
+  for (const auto& [run, actor] : runs_) {
+    send_exit(actor, caf::exit_reason::user_shutdown);
+  }
+  runs_.clear();
 }
 
 Supervisor::behavior_type Supervisor::make_behavior() {
@@ -301,8 +302,8 @@ void Supervisor::spawn_run(HeldRun held) {
     return;
   }
   definitions_[held.row.definition] = held.definition;
-  const auto actor = spawn<PipelineActor, caf::linked>(std::move(held), colleagues_,
-                                                       SupervisorHandle{this}, settings_);
+  const auto actor =
+      spawn<PipelineActor>(std::move(held), colleagues_, SupervisorHandle{this}, settings_);
   monitor(actor);
   runs_[run] = actor;
   run_of_[actor.id()] = run;

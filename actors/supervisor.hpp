@@ -31,6 +31,8 @@ class Supervisor : public Observed<SupervisorHandle::base> {
 
   const char* name() const override { return "supervisor"; }
   behavior_type make_behavior() override;
+  /// Its runs' actors end with it.
+  void on_exit() override;
 
  private:
   using StartPromise = caf::typed_response_promise<StartResponse>;
