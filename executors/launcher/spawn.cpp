@@ -116,7 +116,10 @@ std::string quoted(const std::string& name) {
       --size;
     }
   }
-  return "\"" + name.substr(0, size) + (size < name.size() ? "…\"" : "\"");
+  std::string text{'"'};
+  text.append(name, 0, size);
+  text.append(size < name.size() ? "…\"" : "\"");
+  return text;
 }
 
 std::string fault_of(const LaunchFrame& launch, Step step, int error) {

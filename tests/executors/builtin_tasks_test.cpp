@@ -1,7 +1,7 @@
 #include "executors/builtin_tasks.hpp"
 
-#include "executor_contract.hpp"
 #include "platform/system_clock.hpp"
+#include "tests/executors/executor_contract.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
 // A process executor on a folder of its own, and commands for it.
 #pragma once
 
-#include "executor_contract.hpp"
 #include "executors/process_executor.hpp"
 #include "platform/system_clock.hpp"
+#include "tests/executors/executor_contract.hpp"
 #include "tests/support/process_table.hpp"
 #include "tests/support/scratch_folder.hpp"
 

@@ -1,6 +1,6 @@
 // What is kept of a command's output.
-#include "command_fixture.hpp"
 #include "messages/limits.hpp"
+#include "tests/executors/command_fixture.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using namespace stagecall::testing;
 
 namespace {
 
-/// The only file of this name below the folder.
+/// The sizes of all logs below the folder.
 std::uintmax_t log_size_below(const std::string& folder) {
   std::uintmax_t size = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator{folder}) {

@@ -1,6 +1,6 @@
 // Who can tell what became of a command: after its engine's death, its launcher's, and its own.
-#include "command_fixture.hpp"
 #include "platform/unique_fd.hpp"
+#include "tests/executors/command_fixture.hpp"
 #include "tests/support/eventually.hpp"
 
 #include <doctest/doctest.h>

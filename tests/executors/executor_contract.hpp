@@ -1,8 +1,8 @@
 // What every executor promises, whatever it runs.
 #pragma once
 
-#include "report_log.hpp"
 #include "stagecall/executor.hpp"
+#include "tests/executors/report_log.hpp"
 
 #include <doctest/doctest.h>
 
