@@ -5,8 +5,6 @@
 #include "formats/pipeline_file.hpp"
 #include "persistence/nudge.hpp"
 #include "persistence/sqlite_lease_store.hpp"
-#include "platform/process.hpp"
-#include "platform/random.hpp"
 #include "platform/system_clock.hpp"
 
 #include <caf/actor_system_config.hpp>
@@ -31,25 +29,6 @@ caf::actor_system_config make_system_config() {
   config.set("scheduler.policy", caf::atom("sharing"));
   config.set("scheduler.max-threads", kSchedulerThreads);
   return config;
-}
-
-SharedSettings make_settings(const ReplicaOptions& options, const Clock& clock) {
-  const ProcessIdentity& process = this_process();
-  const std::string folder = store_folder(options.store_path);
-  return std::make_shared<ReplicaSettings>(ReplicaSettings{
-      .self = {.replica = options.replica.empty() ? process.host + "-" + std::to_string(process.pid)
-                                                  : options.replica,
-               .incarnation = random_id(),
-               .process = process},
-      .clock = &clock,
-      .tick = options.tick,
-      .lease_ttl = options.lease_ttl,
-      .slots = options.slots,
-      .adopts_all = options.adopts_all,
-      .random = random_number,
-      .nudge = [folder](const std::string& incarnation, const std::string& text) {
-        send_nudge(folder, incarnation, text);
-      }});
 }
 
 /// Runs whose actors have ended here, for threads that wait for them.

@@ -27,4 +27,10 @@ struct ReplicaSettings {
 
 using SharedSettings = std::shared_ptr<const ReplicaSettings>;  // read by all actors of a replica
 
+struct ReplicaOptions;
+
+/// This process, a new incarnation, the kernel's random numbers, and nudges by local sockets. The
+/// clock outlives the settings.
+SharedSettings make_settings(const ReplicaOptions& options, const Clock& clock);
+
 }  // namespace stagecall

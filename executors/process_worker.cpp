@@ -22,8 +22,6 @@
 namespace stagecall {
 namespace {
 
-using std::chrono::steady_clock;
-
 constexpr Duration kRestartDelayMin{100};
 constexpr Duration kRestartDelayMax{5'000};
 /// A launcher that lived so long did not die of its start.
@@ -71,7 +69,7 @@ Result<void> ProcessWorker::start() {
     return tl::unexpected<Error>{launcher.error()};
   }
   launcher_.emplace(*std::move(launcher));
-  started_at_ = steady_clock::now();
+  started_at_ = clock_.boot();
   thread_ = std::thread{[this] { run(); }};
   return {};
 }
@@ -92,7 +90,7 @@ void ProcessWorker::close(Duration deadline) {
 }
 
 void ProcessWorker::run() {
-  while (!close_at_ || (!open_.empty() && steady_clock::now() < *close_at_)) {
+  while (!close_at_ || (!open_.empty() && clock_.boot() < *close_at_)) {
     wait();
     take_requests();
     receive();
@@ -114,7 +112,7 @@ void ProcessWorker::wait() {
   }
   int limit = -1;
   if (until) {
-    const auto left = std::chrono::ceil<Duration>(*until - steady_clock::now()).count();
+    const auto left = std::chrono::ceil<Duration>(*until - clock_.boot()).count();
     limit = static_cast<int>(std::clamp<Duration::rep>(left, 0, 3'600'000));
   }
   ::poll(watched.data(), watched.size(), limit);
@@ -266,7 +264,7 @@ void ProcessWorker::handle(std::vector<AttemptKey>&& acknowledged) {
 }
 
 void ProcessWorker::handle(Close&& request) {
-  close_at_ = steady_clock::now() + request.deadline;
+  close_at_ = clock_.boot() + request.deadline;
   if (!launcher_) {
     settle_open();
     return;
@@ -337,10 +335,10 @@ void ProcessWorker::hear(const LauncherFrame& frame) {
 }
 
 void ProcessWorker::launcher_died() {
-  const bool was_proven = steady_clock::now() - started_at_ > kProvenLife;
+  const bool was_proven = clock_.boot() - started_at_ > kProvenLife;
   restart_delay_ = was_proven ? kRestartDelayMin
                               : std::clamp(restart_delay_ * 2, kRestartDelayMin, kRestartDelayMax);
-  restart_at_ = steady_clock::now() + restart_delay_;
+  restart_at_ = clock_.boot() + restart_delay_;
   // Its commands go with it; only then their attempts are absent.
   launcher_.reset();
   reader_ = {};
@@ -350,10 +348,10 @@ void ProcessWorker::launcher_died() {
 }
 
 void ProcessWorker::restart_if_due() {
-  if (launcher_ || close_at_ || steady_clock::now() < restart_at_) {
+  if (launcher_ || close_at_ || clock_.boot() < restart_at_) {
     return;
   }
-  started_at_ = steady_clock::now();
+  started_at_ = clock_.boot();
   auto launcher = LauncherProcess::start(options_.folder, options_.incarnation);
   if (launcher) {
     launcher_.emplace(*std::move(launcher));

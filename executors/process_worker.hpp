@@ -40,7 +40,7 @@ class ProcessWorker {
   void close(Duration deadline);
 
  private:
-  using Moment = std::chrono::steady_clock::time_point;
+  using Moment = BootTime;
 
   enum class Stage : std::uint8_t { handed, running, ended, absent };
   struct Entry {

@@ -126,7 +126,7 @@ TEST_CASE("H4: the first ticks of many runs are spread over the tick") {
   CHECK(ticked <= 100);
 }
 
-TEST_CASE("H5: an event during a pass leads to exactly one more; ten events, still one more") {
+TEST_CASE("H5: an event during a pass leads to exactly one more, ten events, still one more") {
   for (const int events : {1, 10}) {
     CAPTURE(events);
     World world;

@@ -54,7 +54,7 @@ TEST_CASE("a frame cut short, lengthened or of the other side is none") {
   CHECK_FALSE(parse_launcher_frame(body));
 }
 
-TEST_CASE("an exit record keeps its outcome; damaged or of another version it is none") {
+TEST_CASE("an exit record keeps its outcome, damaged or of another version it is none") {
   const Outcome outcome{OutcomeKind::failed, 3, std::nullopt, "exit 3"};
   std::string record = encode_exit_record(outcome);
   CHECK(parse_exit_record(record) == outcome);

@@ -119,7 +119,7 @@ TEST_CASE("a number that no double can hold is refused by its pointer") {
   CHECK(error.problems[0].value == "1e400");
 }
 
-TEST_CASE("64 levels are read, 65 are refused; neither these nor a million need a deep stack") {
+TEST_CASE("64 levels are read, 65 are refused, neither these nor a million need a deep stack") {
   test::on_small_stack([] {
     CHECK(compact(nested("[", 64, "]")).size() == 128);
     const std::string object = R"({"a":)";

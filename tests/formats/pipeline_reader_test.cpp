@@ -146,8 +146,9 @@ TEST_CASE("members out of their range or of another type are refused by pointer,
 }
 
 TEST_CASE("the pipeline's own members are judged as the nodes' are") {
-  const Error error = refusal(
-      R"({"pipeline":"","on_failure":"go","concurrent_runs":1001,"timeout":"0s","params":1,"x":1})");
+  const Error error =
+      refusal(R"({"pipeline":"","on_failure":"go","concurrent_runs":1001,"timeout":"0s",)"
+              R"("params":1,"x":1})");
   CHECK(places(error) ==
         Texts{"", "/pipeline", "/on_failure", "/concurrent_runs", "/timeout", "/params", "/x"});
   CHECK(holds(error.problems[0].message, "\"nodes\" is missing"));

@@ -48,8 +48,10 @@ TEST_CASE("the speedup divides the runtimes") {
 TEST_CASE("the flat layout of 1.4 is read, with parents by name") {
   const auto read = read_pipeline(
       R"({"name":"n","schemaVersion":"1.4","workflow":{"makespanInSeconds":4,"machines":[],"tasks":[
-        {"name":"first","id":"a 1","type":"compute","runtimeInSeconds":3,"parents":[],"children":["second"]},
-        {"name":"second","id":"b","type":"compute","runtime":0.5,"parents":["first"],"children":[]}]}})",
+        {"name":"first","id":"a 1","type":"compute","runtimeInSeconds":3,
+         "parents":[],"children":["second"]},
+        {"name":"second","id":"b","type":"compute","runtime":0.5,
+         "parents":["first"],"children":[]}]}})",
       test::kOptions);
   REQUIRE(read.has_value());
   CHECK((*read)->spec() == two_sleeps(R"({"seconds":3})", R"({"seconds":0.5})"));

@@ -85,7 +85,7 @@ TEST_CASE("a text over the limit arrives as a bare hint") {
   CHECK(one.wait_for(2) == Texts{std::string(1'024, 'x'), ""});
 }
 
-TEST_CASE("sockets go with their receiver; those of a killed one when they are met") {
+TEST_CASE("sockets go with their receiver, those of a killed one when they are met") {
   const TempFolder folder;
   const std::string store = folder / "store.d";
   { Listener one{store, "one"}; }
@@ -102,7 +102,7 @@ TEST_CASE("sockets go with their receiver; those of a killed one when they are m
   CHECK_FALSE(std::filesystem::exists(store + "/nudge/killed"));
 }
 
-TEST_CASE("the folder is private; a sender never blocks, with no reader and with a full one") {
+TEST_CASE("the folder is private, a sender never blocks, with no reader and with a full one") {
   const TempFolder folder;
   const std::string store = folder / "store.d";
   send_nudge(store, "one", "nobody listens");

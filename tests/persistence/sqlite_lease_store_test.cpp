@@ -56,11 +56,11 @@ TEST_CASE("L19: SQLite leases keep the contract of expiry") {
 TEST_CASE("L19: SQLite leases keep the contract of batches") {
   check_batches(Leases{}.contract);
 }
-TEST_CASE("L1: one of 10 parallel callers wins, nine are told busy; afterwards free") {
+TEST_CASE("L1: one of 10 parallel callers wins, nine are told busy, afterwards free") {
   check_parallel_acquire(Leases{}.contract);
 }
 
-TEST_CASE("a holder whose process is gone is replaced at once; one elsewhere is waited for") {
+TEST_CASE("a holder whose process is gone is replaced at once, one elsewhere is waited for") {
   Leases leases;
   ReplicaIdentity gone = replica("gone");
   gone.process.start_time += 1;

@@ -243,7 +243,7 @@ TEST_CASE("S3: a store that is deleted or replaced while running is refused from
   CHECK(code_of(store->data_version()) == "store_damaged");
 }
 
-TEST_CASE("S3: a damaged pass is named; its bytes stay readable for verify") {
+TEST_CASE("S3: a damaged pass is named, its bytes stay readable for verify") {
   const TempFolder folder;
   const std::string path = make_store(folder);
   RawSql{path}.run("UPDATE pass SET events = x'017f' WHERE seq = 1");

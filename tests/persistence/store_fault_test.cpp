@@ -97,7 +97,7 @@ TEST_CASE("T11: an error at any write of a commit leaves all of the batch or not
   }
 }
 
-TEST_CASE("T11: while the disk stays full, calls say so; when it has room again, all goes on") {
+TEST_CASE("T11: while the disk stays full, calls say so, when it has room again, all goes on") {
   FaultyStore faulty;
   set_fault(FaultAt::write_full, 0, 1'000);
   CHECK(code_of(faulty.append_to_both()) == "outcome_unknown");
