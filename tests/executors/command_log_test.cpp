@@ -77,7 +77,7 @@ TEST_CASE_FIXTURE(CommandFixture,
 }
 
 TEST_CASE_FIXTURE(CommandFixture,
-                  "the log of a running command can be read; a silent one has none") {
+                  "the log of a running command can be read, a silent one has none") {
   const AttemptKey silent = start(command({"true"}));
   CHECK(end_of(silent).outcome == exited(0));
   const auto none = read_command_log(folder, silent);

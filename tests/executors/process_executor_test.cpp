@@ -172,7 +172,7 @@ TEST_CASE_FIXTURE(CommandFixture, "a command runs in its cwd, else in the engine
 }
 
 TEST_CASE_FIXTURE(CommandFixture,
-                  "a command leaves an output; one that is no JSON or too long fails it") {
+                  "a command leaves an output, one that is no JSON or too long fails it") {
   CHECK(run(shell(R"(echo '{"rows": 3}' > "$STAGECALL_OUTPUT")")) ==
         SaysEnded{exited(0), "{\"rows\": 3}\n"});
   CHECK(run(shell("exit 0")) == SaysEnded{exited(0), ""});
@@ -256,7 +256,7 @@ TEST_CASE_FIXTURE(CommandFixture, "X3: the same in a host that ignores SIGCHLD")
 }
 
 TEST_CASE_FIXTURE(CommandFixture,
-                  "a close leaves no thread, descriptor or process; neither does a destructor") {
+                  "a close leaves no thread, descriptor or process, neither does a destructor") {
   executor->close(10s);
   const std::size_t descriptors = count_entries("/proc/self/fd");
   const std::size_t threads = count_entries("/proc/self/task");

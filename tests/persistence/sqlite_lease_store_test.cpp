@@ -102,8 +102,9 @@ TEST_CASE("a lease of another boot has expired") {
 
 TEST_CASE("leases hold across processes and connections") {
   Leases leases;
+  const ReplicaIdentity one = replica("one");  // this process, not the child
   REQUIRE(run_in_child([&] {
-            return acquire(*leases.open(replica("one")), "t1") == LeaseVerdict::granted ? 0 : 1;
+            return acquire(*leases.open(one), "t1") == LeaseVerdict::granted ? 0 : 1;
           }) == 0);
   const auto two = leases.open(replica("two"));
   CHECK(acquire(*two, "t2") == LeaseVerdict::busy);
