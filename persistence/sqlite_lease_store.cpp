@@ -161,8 +161,7 @@ Result<void> SqliteLeaseStore::ensure_open() {
   db_.reset();
   const auto before = identify_file(path_);
   auto db = open_file(path_);
-  if (!db && before &&
-      (db.error().code == ErrorCode::store_damaged || db.error().code == ErrorCode::internal)) {
+  if (!db && before && db.error().code == ErrorCode::store_damaged) {
     discard(path_, *before);
     db = open_file(path_);
   }

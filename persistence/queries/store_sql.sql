@@ -44,6 +44,7 @@ WHERE request = ?1
 -- :: kInsertStartRequest
 INSERT INTO start_request (request, run)
 SELECT ?1, id FROM run WHERE pipeline = ?2 AND iteration = ?3
+ON CONFLICT (request) DO NOTHING
 
 -- :: kNextIteration
 INSERT INTO pipeline (name, next_iteration) VALUES (?1, 2)
