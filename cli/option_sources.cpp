@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -86,12 +85,11 @@ Result<std::vector<GivenOption>> options_of_table(const toml::table& table,
   std::vector<std::string> seen;
   for (const auto& [key, node] : table) {
     std::string name{key.str()};
-    const std::string origin = quoted(name) + " in " + path;
+    const std::string origin = stagecall::quoted(name) + " in " + path;
     std::replace(name.begin(), name.end(), '_', '-');
     const auto specs = option_specs();
-    const auto spec = std::find_if(specs.begin(), specs.end(), [&name](const OptionSpec& known) {
-      return known.name == name;
-    });
+    const auto spec = std::find_if(specs.begin(), specs.end(),
+                                   [&name](const OptionSpec& known) { return known.name == name; });
     if (spec == specs.end()) {
       std::string known;
       for (const OptionSpec& one : specs) {
@@ -192,13 +190,13 @@ Result<std::string> default_store() {
   return folder + "/stagecall/stagecall.db";
 }
 
-Result<void> make_default_store_folder(const std::string& store) {
+Result<void> make_store_folder(const std::string& store) {
   for (auto slash = store.find('/', 1); slash != std::string::npos;
        slash = store.find('/', slash + 1)) {
     const std::string folder = store.substr(0, slash);
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return fail(ErrorCode::store_unavailable, "cannot make the store's folder " + folder + ": " +
-                                                    std::strerror(errno));
+      return fail(ErrorCode::store_unavailable,
+                  "cannot make the store's folder " + folder + ": " + std::strerror(errno));
     }
   }
   return {};

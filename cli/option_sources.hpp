@@ -26,7 +26,7 @@ Result<Options> gather_options(const std::vector<GivenOption>& flags,
 /// `$XDG_STATE_HOME/stagecall/stagecall.db`, else `~/.local/state/stagecall/stagecall.db`.
 Result<std::string> default_store();
 
-/// Makes the folders that default_store is in, for this user alone.
-Result<void> make_default_store_folder(const std::string& store);
+/// Makes the folders that the store is in as needed, for this user alone.
+Result<void> make_store_folder(const std::string& store);
 
 }  // namespace stagecall::cli

@@ -133,9 +133,8 @@ constexpr std::array kSpecs{
 
 Error not_allowed(const OptionSpec& spec, const GivenOption& given) {
   const std::string shown = spec.name == "leases" ? without_password(given.value) : given.value;
-  return {ErrorCode::invalid_argument,
-          given.origin + ": " + quoted(shown) + " is not allowed; give " +
-              std::string{spec.allowed}};
+  return {ErrorCode::invalid_argument, given.origin + ": " + quoted(shown) +
+                                           " is not allowed; give " + std::string{spec.allowed}};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Where words go: stdout gets the answer (with --json exactly one JSON value, or one a line), stderr
-// what is meant for people. Texts of users are escaped before a terminal sees them.
+// Where words go: stdout gets the answer (with --json exactly one JSON value, or one a line),
+// stderr what is meant for people. Texts of users are escaped before a terminal sees them.
 #pragma once
 
 #include "stagecall/error.hpp"

@@ -17,10 +17,10 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kByte = "byte ";
 
 /// Ends first, then what is still open.
-constexpr std::array kStatesInOrder{
-    NodeState::succeeded, NodeState::failed,      NodeState::skipped, NodeState::stopped,
-    NodeState::blocked,   NodeState::ready,       NodeState::submitted, NodeState::running,
-    NodeState::backoff,   NodeState::unreachable};
+constexpr std::array kStatesInOrder{NodeState::succeeded,  NodeState::failed,  NodeState::skipped,
+                                    NodeState::stopped,    NodeState::blocked, NodeState::ready,
+                                    NodeState::submitted,  NodeState::running, NodeState::backoff,
+                                    NodeState::unreachable};
 static_assert(kStatesInOrder.size() == kNodeStateCount);
 
 Json problem_json(const Problem& problem) {
@@ -95,9 +95,8 @@ Json definition_json(const Definition& definition) {
 }
 
 Json log_json(const AttemptKey& key, const CommandLog& log) {
-  return {{"run", key.run.text()},  {"node", key.node},
-          {"attempt", key.attempt.value}, {"head", log.head},
-          {"tail", log.tail},       {"bytes_left_out", log.bytes_left_out}};
+  return {{"run", key.run.text()}, {"node", key.node}, {"attempt", key.attempt.value},
+          {"head", log.head},      {"tail", log.tail}, {"bytes_left_out", log.bytes_left_out}};
 }
 
 Json verification_json(const Verification& verification) {

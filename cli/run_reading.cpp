@@ -60,8 +60,8 @@ Result<PipelineState> fold_run(Store& store, const RunRow& row) {
     }
   }
   if (!check.is_whole()) {
-    return tl::unexpected<Error>{store_damaged(
-        row, "its history cannot be folded: " + check.violations().front().text)};
+    return tl::unexpected<Error>{
+        store_damaged(row, "its history cannot be folded: " + check.violations().front().text)};
   }
   return check.state();
 }

@@ -1,5 +1,5 @@
-// Proves runs from what the store holds: checksums, the rules of history, the fold against the run's
-// row. Reads only; damage to one run does not keep the others from being checked.
+// Proves runs from what the store holds: checksums, the rules of history, the fold against the
+// run's row. Reads only; damage to one run does not keep the others from being checked.
 #pragma once
 
 #include "core/history_check.hpp"
