@@ -19,7 +19,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 namespace stagecall {
@@ -43,6 +45,20 @@ Outcome ended_by_signal(int number) {
     error += std::string{" ("} + name + ")";
   }
   return {.kind = OutcomeKind::failed, .signal = number, .error = std::move(error)};
+}
+
+/// Whether the process has a handler for TERM of its own.
+bool catches_term(pid_t pid) {
+  static constexpr std::string_view kField = "\nSigCgt:\t";
+  const auto status = read_regular_file("/proc/" + std::to_string(pid) + "/status", 16'384);
+  const auto found = status ? status->find(kField) : std::string::npos;
+  if (found == std::string::npos) {
+    return false;
+  }
+  std::uint64_t caught = 0;
+  const char* digits = status->data() + found + kField.size();
+  std::from_chars(digits, status->data() + status->size(), caught, 16);
+  return (caught >> (SIGTERM - 1) & 1U) != 0;
 }
 
 }  // namespace
@@ -208,6 +224,7 @@ void Launcher::begin_end(Commands::iterator found, Outcome ending, Duration grac
   Command& command = found->second;
   if (!command.ending) {
     command.ending = std::move(ending);
+    command.catches_term = catches_term(pid);
     ::kill(-pid, SIGTERM);
     ::kill(-pid, SIGCONT);
   }
@@ -279,7 +296,7 @@ void Launcher::finish(Commands::iterator found) {
   int status = 0;
   ::waitpid(pid, &status, 0);
   drain_output(command);
-  Outcome outcome = outcome_of(status, command.ending);
+  Outcome outcome = outcome_of(status, command);
   if (const int error = write_exit_record(command.folder, outcome); error != 0) {
     std::fprintf(stderr, "stagecall-launcher: cannot write an exit record in %s: %s\n",
                  command.folder.c_str(), error_text(error).c_str());
@@ -287,19 +304,22 @@ void Launcher::finish(Commands::iterator found) {
   say(EndedFrame{command.id, std::move(outcome)});
 }
 
-Outcome Launcher::outcome_of(int status, const std::optional<Outcome>& ending) {
+Outcome Launcher::outcome_of(int status, const Command& command) {
   Outcome outcome;
   if (WIFSIGNALED(status)) {
     outcome = ended_by_signal(WTERMSIG(status));
-  } else if (const int code = WEXITSTATUS(status); code == 0) {
-    return {.kind = OutcomeKind::succeeded, .exit_code = 0};
-  } else {
+  } else if (const int code = WEXITSTATUS(status); code != 0) {
     outcome = {
         .kind = OutcomeKind::failed, .exit_code = code, .error = "exit " + std::to_string(code)};
+  } else {
+    outcome = {.kind = OutcomeKind::succeeded, .exit_code = 0};
   }
-  if (ending) {
-    outcome.kind = ending->kind;
-    outcome.error = ending->error;
+  // A handler of TERM may exit with 0 from half the work. Without one, TERM would have killed it:
+  // its 0 was under way already, or it ignores TERM and has done all there was to do.
+  const bool is_proof = outcome.kind == OutcomeKind::succeeded && !command.catches_term;
+  if (command.ending && !is_proof) {
+    outcome.kind = command.ending->kind;
+    outcome.error = command.ending->error;
   }
   return outcome;
 }

@@ -42,12 +42,13 @@ class Launcher {
     Duration grace;
     UniqueFd output;
     LogWriter log;
-    std::optional<Outcome> ending{};  ///< being ended: what it ends as, unless it succeeds
+    std::optional<Outcome> ending{};  ///< being ended: what it ends as
+    bool catches_term = false;        ///< when it was told to end
     std::optional<Moment> kill_at{};
   };
   using Commands = std::unordered_map<pid_t, Command>;
 
-  static Outcome outcome_of(int status, const std::optional<Outcome>& ending);
+  static Outcome outcome_of(int status, const Command& command);
 
   void wait_and_handle();
   void handle_event(std::uint64_t tag);

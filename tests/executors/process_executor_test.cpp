@@ -207,11 +207,22 @@ TEST_CASE_FIXTURE(CommandFixture, "a command that ignores TERM is killed after i
         Outcome{.kind = OutcomeKind::timed_out, .signal = 9, .error = "timed out"});
 }
 
-TEST_CASE_FIXTURE(CommandFixture, "a cancelled command that still ends well has succeeded") {
+TEST_CASE_FIXTURE(CommandFixture, "what exits with 0 from its handler of TERM has not succeeded") {
   const AttemptKey key =
       start(shell("trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done"));
   REQUIRE(eventually([&] { return read_command_log(folder, key).has_value(); }));
   executor->cancel({{key, CancelReason::stop, 10s}});
+  CHECK(end_of(key).outcome ==
+        Outcome{.kind = OutcomeKind::stopped, .exit_code = 0, .error = "stopped"});
+}
+
+TEST_CASE_FIXTURE(CommandFixture, "a cancelled command that ignores TERM and ends well succeeds") {
+  const std::string go = scratch / "go";
+  const AttemptKey key =
+      start(shell("trap '' TERM; echo ready; while [ ! -e " + go + " ]; do sleep 0.01; done"));
+  REQUIRE(eventually([&] { return read_command_log(folder, key).has_value(); }));
+  executor->cancel({{key, CancelReason::stop, 30s}});
+  std::ofstream{go} << "";
   CHECK(end_of(key).outcome == exited(0));
 }
 

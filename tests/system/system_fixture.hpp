@@ -1,6 +1,7 @@
 // The built `stagecall` as whole processes, with a run log beside its store; judged from outside.
 #pragma once
 
+#include "platform/random.hpp"
 #include "tests/cli/cli_fixture.hpp"
 #include "tests/support/process_table.hpp"
 #include "tests/system/run_log.hpp"
@@ -58,7 +59,7 @@ class SystemFixture : public CliFixture {
 /// A new seed each time, or the one of STAGECALL_SEED to see a failure again.
 inline std::uint64_t test_seed() {
   const char* given = std::getenv("STAGECALL_SEED");
-  return given != nullptr ? std::stoull(given) : std::random_device{}();
+  return given != nullptr ? std::stoull(given) : random_number();
 }
 
 }  // namespace stagecall::testing
