@@ -15,8 +15,10 @@ namespace stagecall {
 class Graph {
  public:
   /// Checks ids that are declared twice, unknown dependencies, self-dependencies and cycles.
-  /// invalid_pipeline with problems (pointers `/nodes/I`, `/nodes/I/after/J`) in document order, at
-  /// most Limits::problems_max, and `cycle` = exactly the ids on one cycle, in order of dependence.
+  /// invalid_pipeline with problems (pointers `/nodes/I/id`, `/nodes/I/after/J`, for a cycle
+  /// `/nodes/I`) in document order, at most Limits::problems_max, and `cycle` = exactly the ids on
+  /// one cycle: each waits for the one before it, the first for the last.
+  /// The form of ids is not judged here: an empty one names nothing and is passed over.
   static Result<Graph> build(const std::vector<NodeSpec>& nodes);
 
   std::size_t size() const { return offsets_.size() - 1; }
