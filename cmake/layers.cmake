@@ -34,6 +34,8 @@ stagecall_layer(actors LINKS stagecall_core stagecall_formats stagecall_persiste
                 stagecall_executors CAF::core spdlog::spdlog)
 stagecall_layer(cli LINKS stagecall_actors CLI11::CLI11 tomlplusplus::tomlplusplus
                 nlohmann_json::nlohmann_json)
+set_property(TARGET stagecall_cli APPEND PROPERTY COMPILE_DEFINITIONS
+                                                   STAGECALL_VERSION="${PROJECT_VERSION}")
 
 if(EXISTS "${PROJECT_SOURCE_DIR}/cli/main.cpp")
   add_executable(stagecall cli/main.cpp)

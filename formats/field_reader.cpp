@@ -5,7 +5,6 @@
 #include "messages/limits.hpp"
 
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 namespace stagecall {

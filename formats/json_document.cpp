@@ -47,7 +47,8 @@ std::optional<JsonValue> child_of(JsonValue parent, std::string_view segment) {
   }
   std::size_t wanted = 0;
   const char* end = segment.data() + segment.size();
-  if (std::from_chars(segment.data(), end, wanted).ptr != end || wanted >= parent.size()) {
+  const auto read = std::from_chars(segment.data(), end, wanted);
+  if (read.ec != std::errc{} || read.ptr != end || wanted >= parent.size()) {
     return std::nullopt;
   }
   auto at = parent.elements().begin();

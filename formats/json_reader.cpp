@@ -61,7 +61,7 @@ std::string reason_of(const Json::exception& exception) {
   if (prefix != std::string_view::npos) {
     text.remove_prefix(prefix + 2);
   }
-  return excerpt(text.substr(0, text.find("; last read"))) + "; the text must be strict JSON";
+  return std::string{text.substr(0, text.find("; last read"))} + "; the text must be strict JSON";
 }
 
 /// Takes nlohmann's events onto the tape; false ends the reading.
@@ -124,11 +124,9 @@ class Handler {
                                 "the number is out of the range of a double");
       return false;
     }
-    const auto read = static_cast<std::size_t>(reached_ - bytes_.data());
-    const std::string reason = reason_of(exception);
-    const bool is_at_end = read == bytes_.size() && ends_early(reason);
-    problems_.add_at_byte(is_at_end || read == 0 ? read : read - 1, excerpt(token), reason,
-                          document_);
+    std::string reason = reason_of(exception);
+    const std::size_t byte = byte_of_fault(token, reason);
+    problems_.add_at_byte(byte, excerpt(bytes_.substr(byte)), std::move(reason), document_);
     return false;
   }
 
@@ -138,9 +136,18 @@ class Handler {
     std::size_t size = 0;
   };
 
-  static bool ends_early(std::string_view reason) {
-    return reason.find("unexpected end of input") != std::string_view::npos ||
-           reason.find("missing closing quote") != std::string_view::npos;
+  /// Where a string or number begins that is out of place; else the byte that was read last.
+  /// (Of other tokens nlohmann tells what stands before them as well.)
+  std::size_t byte_of_fault(std::string_view token, std::string_view reason) const {
+    const auto has = [&](std::string_view words) { return reason.find(words) != reason.npos; };
+    const auto read = static_cast<std::size_t>(reached_ - bytes_.data());
+    if (read == bytes_.size() && (has("unexpected end of input") || has("missing closing quote"))) {
+      return read;
+    }
+    if (has("unexpected string literal") || has("unexpected number literal")) {
+      return std::min(bytes_.substr(0, read).rfind(token), read - 1);
+    }
+    return read - 1;
   }
 
   template <class Add>

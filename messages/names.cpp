@@ -3,9 +3,24 @@
 #include "stagecall/ids.hpp"
 #include "stagecall/run.hpp"
 
+#include <charconv>
 #include <cstdio>
+#include <system_error>
 
 namespace stagecall {
+
+std::optional<RunId> RunId::parse(std::string_view text) {
+  const auto slash = text.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) {
+    return std::nullopt;
+  }
+  const std::string_view digits = text.substr(slash + 1);
+  RunId run{std::string{text.substr(0, slash)}, 0};
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), run.iteration);
+  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+  return whole && run.iteration > 0 && digits.front() != '0' ? std::optional{run} : std::nullopt;
+}
 
 std::string AttemptKey::text() const {
   char tail[64];

@@ -20,7 +20,8 @@ Result<std::vector<Event>> decode_events(std::string_view bytes);
 std::string encode_message(const InboxMessage& message);
 Result<InboxMessage> decode_message(std::string_view bytes);
 
-/// Checksum of a pass, chained to the one before it (0 for the first).
+/// Checksum of a pass, chained to the one before it (0 for the first). Its events are taken from
+/// `encoded`, not from `pass`.
 std::uint64_t checksum_of(std::uint64_t previous, const Pass& pass, std::string_view encoded);
 
 /// 32 hexadecimal digits of XXH3-128.

@@ -12,7 +12,9 @@
 
 namespace stagecall {
 
-/// `path` is created as needed. The clock must outlive the lease store.
+/// `path` is created as needed; one that is damaged or empty is made anew, which is as if all
+/// leases had been lost: the fence in the store covers that. A file that is not a lease store is
+/// refused. The clock must outlive the lease store.
 Result<std::unique_ptr<LeaseStore>> open_sqlite_lease_store(const std::string& path,
                                                             const ReplicaIdentity& holder,
                                                             const Clock& clock);

@@ -51,6 +51,16 @@ struct StoredPass {
   friend bool operator==(const StoredPass&, const StoredPass&) = default;
 };
 
+/// A pass as its bytes, undecoded: what verify recomputes the chain of checksums from.
+struct RawPass {
+  Seq seq;
+  Term term;
+  WallTime at;
+  std::uint64_t checksum = 0;
+  std::string events{};  ///< encoded
+  friend bool operator==(const RawPass&, const RawPass&) = default;
+};
+
 struct InboxRow {
   std::int64_t id = 0;
   InboxMessage message;
@@ -86,8 +96,9 @@ struct TermReply {
 };
 
 /// Appends one pass (or none: no events) and consumes inbox rows. Refused: fenced if a later term
-/// owns the run, history_moved if `previous` is not the last pass. When the summary says that the
-/// run ended, all of its remaining inbox rows go with it.
+/// owns the run or none was opened, history_moved if `previous` is not the last pass, internal if
+/// the term was never given out. When the summary says that the run ended, all of its remaining
+/// inbox rows go with it.
 struct AppendPass {
   RunId run;
   Term term;
@@ -148,6 +159,8 @@ class Store {
   virtual Result<std::vector<LiveRun>> live_runs() = 0;
   /// Passes after `after`, in order; store_damaged names the row that cannot be read.
   virtual Result<std::vector<StoredPass>> history(const RunId& run, Seq after) = 0;
+  /// All passes as stored, damaged ones too; empty if there is no such run.
+  virtual Result<std::vector<RawPass>> raw_history(const RunId& run) = 0;
   /// Canonical text of a definition.
   virtual Result<std::string> definition(const DefinitionHash& hash) = 0;
   /// Oldest first, at most `limit`.
@@ -158,6 +171,8 @@ class Store {
   virtual Result<std::uint64_t> data_version() = 0;
   /// Random name of this store, written when it was created.
   virtual std::string store_id() const = 0;
+  /// Whose leases this store goes by, written when it was created.
+  virtual std::string lease_authority() const = 0;
 };
 
 }  // namespace stagecall

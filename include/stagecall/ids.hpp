@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace stagecall {
 
@@ -35,6 +37,8 @@ struct RunId {
   friend auto operator<=>(const RunId&, const RunId&) = default;
   /// `pipeline/iteration`.
   std::string text() const { return pipeline + "/" + std::to_string(iteration); }
+  /// Splits at the last `/` if a number from 1 on follows; else none.
+  static std::optional<RunId> parse(std::string_view text);
 };
 
 /// Names one attempt for its executor; an executor launches one key at most once.

@@ -2,6 +2,8 @@
 // above it; without it, `../shared` beside the source folder. Absent: says so on stdout.
 #pragma once
 
+#include "platform/random.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
@@ -10,7 +12,6 @@
 #include <iostream>
 #include <iterator>
 #include <optional>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -51,8 +52,7 @@ struct CorpusInput {
 class MadeCorpus {
  public:
   explicit MadeCorpus(const std::filesystem::path& corpus) {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("stagecall-corpus-" + std::to_string(std::random_device{}()));
+    folder_ = std::filesystem::temp_directory_path() / ("stagecall-corpus-" + random_id());
     const std::string command = "python3 '" + (corpus / "make_corpus.py").string() + "' '" +
                                 folder_.string() + "' > /dev/null";
     if (std::system(command.c_str()) != 0) {

@@ -1,0 +1,285 @@
+// Which actor understands what: the typed interfaces and the messages that only actors exchange.
+// All messages stay within the process.
+#pragma once
+
+#include "core/definition.hpp"
+#include "core/pipeline_state.hpp"
+#include "messages/inputs.hpp"
+#include "persistence/store.hpp"
+#include "stagecall/executor.hpp"
+#include "stagecall/run.hpp"
+
+#include <caf/actor_addr.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/replies_to.hpp>
+#include <caf/typed_actor.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stagecall {
+
+// ---- Every actor ----
+
+/// Asks an actor to describe itself.
+struct Describe {};
+struct ActorDescription {
+  std::string kind;           ///< `pipeline`, `store`, …
+  std::string name;           ///< the run, or the kind again
+  std::uint64_t handled = 0;  ///< messages
+  std::map<std::string, std::uint64_t> counters{};
+};
+using Describes = caf::replies_to<Describe>::with<ActorDescription>;
+
+// ---- store_actor ----
+
+struct WriteRequest {
+  Write write;
+};
+struct WriteResponse {
+  Result<Reply> reply;
+};
+struct LoadRun {
+  RunId run;
+};
+struct LoadedRun {
+  RunRow row;
+  std::vector<StoredPass> history;
+  std::string definition;  ///< canonical text
+};
+struct LoadRunResponse {
+  Result<LoadedRun> loaded;
+};
+struct ReadRow {
+  RunId run;
+};
+struct RowResponse {
+  Result<RunRow> row;
+};
+struct ReadInbox {
+  RunId run;
+};
+struct InboxResponse {
+  Result<std::vector<InboxRow>> rows;
+};
+/// What the supervisor looks at each tick. Nothing is read while the store has not changed.
+struct SurveyRequest {
+  bool whole = false;  ///< read even if nothing has changed
+};
+struct Survey {
+  bool read = false;  ///< false: nothing has changed, the lists were not read
+  std::vector<LiveRun> live;
+  std::vector<RunId> with_inbox;
+};
+struct SurveyResponse {
+  Result<Survey> survey;
+};
+/// To itself: write what has gathered.
+struct Flush {};
+
+using StoreHandle =
+    caf::typed_actor<Describes, caf::replies_to<WriteRequest>::with<WriteResponse>,
+                     caf::replies_to<LoadRun>::with<LoadRunResponse>,
+                     caf::replies_to<ReadRow>::with<RowResponse>,
+                     caf::replies_to<ReadInbox>::with<InboxResponse>,
+                     caf::replies_to<SurveyRequest>::with<SurveyResponse>, caf::reacts_to<Flush>>;
+
+// ---- pipeline_actor ----
+
+/// Time for a look; stale unless it is the newest one.
+struct Tick {
+  std::uint64_t generation = 0;
+};
+struct SlotsGranted {
+  std::uint32_t slots = 0;
+};
+/// Whether others wait for slots: then freed ones are given back instead of filled again.
+struct SlotsContended {
+  bool others_wait = false;
+};
+struct Reports {
+  std::vector<ReportInput> reports;
+};
+/// The run's durable inbox may hold something.
+struct LookIntoInbox {};
+struct TrustRenewed {
+  BootTime until;
+};
+struct LeaseGone {};
+/// Start nothing more; end once nothing runs here.
+struct Drain {
+  Duration grace{0};  ///< how long local attempts may go on
+};
+struct StatusRequest {};
+
+using PipelineHandle =
+    caf::typed_actor<Describes, caf::reacts_to<Tick>, caf::reacts_to<SlotsGranted>,
+                     caf::reacts_to<SlotsContended>, caf::reacts_to<Reports>,
+                     caf::reacts_to<LookIntoInbox>, caf::reacts_to<TrustRenewed>,
+                     caf::reacts_to<LeaseGone>, caf::reacts_to<Drain>,
+                     caf::replies_to<StatusRequest>::with<RunStatus>>;
+
+// ---- lock_manager ----
+
+struct AcquireLease {
+  RunId run;
+};
+struct LeaseResponse {
+  Result<Trust> trust;  ///< lease_busy, lease_unavailable
+};
+/// From now on renewals and the loss of the run's lease are told to this actor.
+struct WatchLease {
+  RunId run;
+  PipelineHandle watcher;
+};
+struct ReleaseLease {
+  RunId run;
+};
+
+using LockManagerHandle =
+    caf::typed_actor<Describes, caf::replies_to<AcquireLease>::with<LeaseResponse>,
+                     caf::reacts_to<WatchLease>, caf::reacts_to<ReleaseLease>,
+                     caf::reacts_to<Flush>, caf::reacts_to<Tick>>;
+
+// ---- slot_broker ----
+
+/// What a run still wants and gives back; replaces what it wanted before.
+struct WantSlots {
+  RunId run;
+  PipelineHandle sender;
+  std::map<SlotClass, std::uint32_t> demand;
+  std::uint32_t returned = 0;
+};
+
+using SlotBrokerHandle = caf::typed_actor<Describes, caf::reacts_to<WantSlots>>;
+
+// ---- custodian ----
+
+/// Reports of this run's attempts go to this actor while it lives.
+struct AttachRun {
+  RunId run;
+  PipelineHandle actor;
+};
+struct LaunchOrder {
+  std::vector<Launch> launches;
+};
+/// One recorded attempt, who launched it, and what it runs.
+struct CustodyItem {
+  AttemptKey key;
+  ReplicaIdentity custodian;
+  std::shared_ptr<const NodeSpec> node;  // shared with the run's definition
+};
+struct CancelOrder {
+  std::vector<std::pair<CustodyItem, Cancel>> cancels;
+};
+struct QueryOrder {
+  std::vector<CustodyItem> queries;
+};
+struct AcknowledgeOrder {
+  std::vector<CustodyItem> items;
+};
+struct ExecutorReports {
+  std::vector<AttemptReport> reports;
+};
+
+using CustodianHandle =
+    caf::typed_actor<Describes, caf::reacts_to<AttachRun>, caf::reacts_to<LaunchOrder>,
+                     caf::reacts_to<CancelOrder>, caf::reacts_to<QueryOrder>,
+                     caf::reacts_to<AcknowledgeOrder>, caf::reacts_to<ExecutorReports>,
+                     caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
+
+// ---- supervisor ----
+
+struct StartRequest {
+  std::shared_ptr<const Definition> definition;  // shared with all runs of it
+  std::string text;                              ///< its canonical text
+  std::string request_id{};
+};
+struct StartResponse {
+  Result<RunStartedReply> started;
+};
+/// Schedule this run here if nobody does.
+struct JoinRun {
+  RunId run;
+};
+/// Puts a request into a run's inbox and tells its holder.
+struct InboxRequest {
+  RunId run;
+  InboxMessage message;
+  std::string request_id{};
+};
+struct InboxRequestResponse {
+  Result<InboxReply> reply;
+};
+struct Nudged {
+  std::string text;
+};
+/// A run's actor ends: its result, or why it lets go of it.
+struct RunLeft {
+  RunStatus status;
+  std::string reason{};  ///< empty: the run has ended
+};
+/// A run with a counterpart in memory, for tests and `inspect`.
+struct ListRuns {};
+struct RunList {
+  std::vector<std::pair<RunId, PipelineHandle>> runs;
+};
+
+using SupervisorHandle =
+    caf::typed_actor<Describes, caf::replies_to<StartRequest>::with<StartResponse>,
+                     caf::reacts_to<JoinRun>,
+                     caf::replies_to<InboxRequest>::with<InboxRequestResponse>,
+                     caf::reacts_to<Nudged>, caf::reacts_to<RunLeft>, caf::reacts_to<Tick>,
+                     caf::reacts_to<Drain>, caf::replies_to<ListRuns>::with<RunList>>;
+
+}  // namespace stagecall
+
+#define STAGECALL_LOCAL_MESSAGE(type) CAF_ALLOW_UNSAFE_MESSAGE_TYPE(stagecall::type)
+STAGECALL_LOCAL_MESSAGE(Describe)
+STAGECALL_LOCAL_MESSAGE(ActorDescription)
+STAGECALL_LOCAL_MESSAGE(WriteRequest)
+STAGECALL_LOCAL_MESSAGE(WriteResponse)
+STAGECALL_LOCAL_MESSAGE(LoadRun)
+STAGECALL_LOCAL_MESSAGE(LoadRunResponse)
+STAGECALL_LOCAL_MESSAGE(ReadRow)
+STAGECALL_LOCAL_MESSAGE(RowResponse)
+STAGECALL_LOCAL_MESSAGE(ReadInbox)
+STAGECALL_LOCAL_MESSAGE(InboxResponse)
+STAGECALL_LOCAL_MESSAGE(SurveyRequest)
+STAGECALL_LOCAL_MESSAGE(SurveyResponse)
+STAGECALL_LOCAL_MESSAGE(Flush)
+STAGECALL_LOCAL_MESSAGE(Tick)
+STAGECALL_LOCAL_MESSAGE(SlotsGranted)
+STAGECALL_LOCAL_MESSAGE(SlotsContended)
+STAGECALL_LOCAL_MESSAGE(Reports)
+STAGECALL_LOCAL_MESSAGE(LookIntoInbox)
+STAGECALL_LOCAL_MESSAGE(TrustRenewed)
+STAGECALL_LOCAL_MESSAGE(LeaseGone)
+STAGECALL_LOCAL_MESSAGE(Drain)
+STAGECALL_LOCAL_MESSAGE(StatusRequest)
+STAGECALL_LOCAL_MESSAGE(RunStatus)
+STAGECALL_LOCAL_MESSAGE(AcquireLease)
+STAGECALL_LOCAL_MESSAGE(LeaseResponse)
+STAGECALL_LOCAL_MESSAGE(WatchLease)
+STAGECALL_LOCAL_MESSAGE(ReleaseLease)
+STAGECALL_LOCAL_MESSAGE(WantSlots)
+STAGECALL_LOCAL_MESSAGE(AttachRun)
+STAGECALL_LOCAL_MESSAGE(LaunchOrder)
+STAGECALL_LOCAL_MESSAGE(CancelOrder)
+STAGECALL_LOCAL_MESSAGE(QueryOrder)
+STAGECALL_LOCAL_MESSAGE(AcknowledgeOrder)
+STAGECALL_LOCAL_MESSAGE(ExecutorReports)
+STAGECALL_LOCAL_MESSAGE(StartRequest)
+STAGECALL_LOCAL_MESSAGE(StartResponse)
+STAGECALL_LOCAL_MESSAGE(JoinRun)
+STAGECALL_LOCAL_MESSAGE(InboxRequest)
+STAGECALL_LOCAL_MESSAGE(InboxRequestResponse)
+STAGECALL_LOCAL_MESSAGE(Nudged)
+STAGECALL_LOCAL_MESSAGE(RunLeft)
+STAGECALL_LOCAL_MESSAGE(ListRuns)
+STAGECALL_LOCAL_MESSAGE(RunList)
+#undef STAGECALL_LOCAL_MESSAGE

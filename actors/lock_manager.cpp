@@ -1,0 +1,171 @@
+#include "actors/lock_manager.hpp"
+
+#include "core/lease_term.hpp"
+
+#include <cstdio>
+#include <utility>
+
+namespace stagecall {
+
+LockManager::LockManager(caf::actor_config& config, LeaseStore& leases, SharedSettings settings)
+    : Observed(config), leases_(leases), settings_(std::move(settings)) {}
+
+LockManager::behavior_type LockManager::make_behavior() {
+  return {
+      [this](const Describe&) {
+        return ActorDescription{"lock_manager", "lock_manager", handled(), counters_};
+      },
+      [this](const AcquireLease& request) { return gather(request); },
+      [this](const WatchLease& request) {
+        if (const auto held = held_.find(request.run); held != held_.end()) {
+          held->second.watcher = request.watcher;
+        } else {
+          send(request.watcher, LeaseGone{});
+        }
+      },
+      [this](const ReleaseLease& request) { release(request.run); },
+      [this](const Flush&) { flush(); },
+      [this](const Tick&) {
+        armed_ = false;
+        renew_due();
+        arm();
+      },
+  };
+}
+
+void LockManager::on_exit() {
+  for (const auto& [run, held] : held_) {
+    releasing_.push_back({run, held.token});
+  }
+  held_.clear();
+  release_gathered();
+}
+
+LockManager::Promise LockManager::gather(const AcquireLease& request) {
+  auto promise = make_response_promise<LeaseResponse>();
+  acquiring_.emplace_back(request.run, promise);
+  gather_flush();
+  return promise;
+}
+
+void LockManager::release(const RunId& run) {
+  const auto held = held_.find(run);
+  if (held == held_.end()) {
+    return;
+  }
+  releasing_.push_back({run, held->second.token});
+  held_.erase(held);
+  gather_flush();
+}
+
+void LockManager::gather_flush() {
+  if (!std::exchange(flush_sent_, true)) {
+    send(this, Flush{});
+  }
+}
+
+void LockManager::flush() {
+  flush_sent_ = false;
+  release_gathered();  // first: a run that comes back at once finds its lease free
+  acquire_gathered();
+  arm();
+}
+
+void LockManager::acquire_gathered() {
+  if (acquiring_.empty()) {
+    return;
+  }
+  const auto asked = std::exchange(acquiring_, {});
+  std::vector<LeaseRequest> requests;
+  for (const auto& [run, promise] : asked) {
+    char token[33];
+    std::snprintf(token, sizeof token, "%016llx%016llx",
+                  static_cast<unsigned long long>(settings_->random()),
+                  static_cast<unsigned long long>(settings_->random()));
+    const auto held = held_.find(run);
+    requests.push_back({run, held == held_.end() ? LeaseToken{token} : held->second.token});
+  }
+  const BootTime start = settings_->clock->boot();
+  const auto verdicts = leases_.acquire(requests, settings_->lease_ttl);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    auto promise = asked[i].second;
+    if (!verdicts) {
+      ++counters_["unavailable"];
+      promise.deliver(LeaseResponse{tl::unexpected<Error>{verdicts.error()}});
+    } else if ((*verdicts)[i] != LeaseVerdict::granted) {
+      ++counters_["busy"];
+      promise.deliver(LeaseResponse{
+          fail(ErrorCode::lease_busy, "the lease of " + asked[i].first.text() + " is held")});
+    } else {
+      ++counters_["acquired"];
+      Held& held = held_[asked[i].first];
+      held.token = requests[i].token;
+      held.until = trusted_until(start, settings_->lease_ttl);
+      held.renew_at = start + renew_after(settings_->lease_ttl);
+      promise.deliver(LeaseResponse{Trust{asked[i].first, held.until}});
+    }
+  }
+}
+
+void LockManager::release_gathered() {
+  if (releasing_.empty()) {
+    return;
+  }
+  const auto requests = std::exchange(releasing_, {});
+  // A release that fails ends with its ttl.
+  if (leases_.release(requests)) {
+    counters_["released"] += requests.size();
+  }
+}
+
+void LockManager::renew_due() {
+  const BootTime start = settings_->clock->boot();
+  std::vector<LeaseRequest> requests;
+  for (const auto& [run, held] : held_) {
+    if (held.renew_at <= start) {
+      requests.push_back({run, held.token});
+    }
+  }
+  if (requests.empty()) {
+    return;
+  }
+  const auto verdicts = leases_.renew(requests, settings_->lease_ttl);
+  if (!verdicts) {
+    // Not known to be ours any longer than it was: asked again at the next tick.
+    ++counters_["unavailable"];
+    spdlog::warn("lease_renewal_failed leases={} error=\"{}\"", requests.size(),
+                 verdicts.error().message);
+    return;
+  }
+  renewed(requests, *verdicts, start);
+}
+
+void LockManager::renewed(const std::vector<LeaseRequest>& requests,
+                          const std::vector<LeaseVerdict>& verdicts, BootTime start) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto held = held_.find(requests[i].run);
+    if (verdicts[i] == LeaseVerdict::granted) {
+      ++counters_["renewed"];
+      held->second.until = trusted_until(start, settings_->lease_ttl);
+      held->second.renew_at = start + renew_after(settings_->lease_ttl);
+      if (held->second.watcher) {
+        send(held->second.watcher, TrustRenewed{held->second.until});
+      }
+    } else {
+      ++counters_["lost"];
+      spdlog::warn("lease_lost run={}", requests[i].run.text());
+      if (held->second.watcher) {
+        send(held->second.watcher, LeaseGone{});
+      }
+      held_.erase(held);
+    }
+  }
+}
+
+void LockManager::arm() {
+  if (!held_.empty() && !std::exchange(armed_, true)) {
+    delayed_send(this, renew_after(settings_->lease_ttl) / 4, Tick{});
+  }
+}
+
+}  // namespace stagecall

@@ -1,0 +1,62 @@
+// The one actor that talks to the lease store: acquires, renews and releases in batches, and tells
+// each run's actor until when its lease may be trusted. Blocks in the lease store, so it is spawned
+// detached outside tests.
+#pragma once
+
+#include "actors/interfaces.hpp"
+#include "actors/observed.hpp"
+#include "actors/settings.hpp"
+#include "persistence/lease_store.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace stagecall {
+
+class LockManager : public Observed<LockManagerHandle::base> {
+ public:
+  /// The lease store outlives the actor and is used by it alone.
+  LockManager(caf::actor_config& config, LeaseStore& leases, SharedSettings settings);
+
+  const char* name() const override { return "lock_manager"; }
+  behavior_type make_behavior() override;
+  /// Gives back all that is held.
+  void on_exit() override;
+
+ private:
+  using Promise = caf::typed_response_promise<LeaseResponse>;
+
+  struct Held {
+    LeaseToken token;
+    BootTime until{};
+    BootTime renew_at{};
+    PipelineHandle watcher{};
+  };
+
+  Promise gather(const AcquireLease& request);
+  void release(const RunId& run);
+  void gather_flush();
+  void flush();
+  void acquire_gathered();
+  void release_gathered();
+  void renew_due();
+  void renewed(const std::vector<LeaseRequest>& requests, const std::vector<LeaseVerdict>& verdicts,
+               BootTime start);
+  void arm();
+
+  LeaseStore& leases_;
+  SharedSettings settings_;
+  std::map<RunId, Held> held_;
+  std::vector<std::pair<RunId, Promise>> acquiring_;
+  std::vector<LeaseRequest> releasing_;
+  bool flush_sent_ = false;
+  bool armed_ = false;
+  std::map<std::string, std::uint64_t> counters_;
+};
+
+}  // namespace stagecall

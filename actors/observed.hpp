@@ -1,0 +1,38 @@
+// The one place where every message of every actor passes: counts it, and contains what it throws.
+#pragma once
+
+#include <caf/invoke_message_result.hpp>
+#include <caf/mailbox_element.hpp>
+#include <spdlog/spdlog.h>
+
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+namespace stagecall {
+
+/// An actor base. An exception of a handler is logged and ends that message alone: who asked gets
+/// caf::sec::broken_promise, the actor lives on.
+template <class Base>
+class Observed : public Base {
+ public:
+  using Base::Base;
+
+ protected:
+  std::uint64_t handled() const { return handled_; }
+
+  caf::invoke_message_result consume(caf::mailbox_element& element) override {
+    ++handled_;
+    try {
+      return Base::consume(element);
+    } catch (const std::exception& exception) {
+      spdlog::error("actor_exception actor={} text=\"{}\"", this->name(), exception.what());
+    }
+    return caf::invoke_message_result::consumed;
+  }
+
+ private:
+  std::uint64_t handled_ = 0;
+};
+
+}  // namespace stagecall

@@ -1,0 +1,427 @@
+#include "actors/pipeline_actor.hpp"
+
+#include "core/invariants.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <utility>
+
+namespace stagecall {
+namespace {
+
+Duration phase_of(const RunId& run, Duration tick) {
+  return Duration{static_cast<std::int64_t>(std::hash<RunId>{}(run) %
+                                            static_cast<std::uint64_t>(tick.count())) +
+                  1};
+}
+
+/// News that only informs: recorded with the next pass, or a little later.
+bool can_wait(const Input& input) {
+  const auto* report = std::get_if<ReportInput>(&input);
+  return report != nullptr && std::holds_alternative<SaysRunning>(report->news);
+}
+
+}  // namespace
+
+PipelineActor::PipelineActor(caf::actor_config& config, HeldRun held, Colleagues colleagues,
+                             SupervisorHandle supervisor, SharedSettings settings)
+    : Observed(config),
+      run_(held.row.run),
+      term_(held.term),
+      state_(std::move(held.definition), settings->slots),
+      passes_(held.row.summary.passes),
+      colleagues_(std::move(colleagues)),
+      supervisor_(std::move(supervisor)),
+      settings_(std::move(settings)),
+      wall_anchor_(settings_->clock->wall()),
+      boot_anchor_(settings_->clock->boot()),
+      trusted_until_(held.trusted_until),
+      tick_due_(boot_anchor_ + phase_of(run_, settings_->tick)) {
+  for (const StoredPass& stored : held.history) {
+    state_.apply(stored.pass);
+  }
+  if (!held.term_recorded) {
+    pending_.push_back(TermInput{settings_->self});
+  }
+}
+
+PipelineActor::behavior_type PipelineActor::make_behavior() {
+  start();
+  return {
+      [this](const Describe&) {
+        return ActorDescription{"pipeline",
+                                run_.text(),
+                                handled(),
+                                {{"passes_tick", passes_.tick}, {"passes_event", passes_.event}}};
+      },
+      [this](const Tick& message) { tick(message); },
+      [this](const SlotsGranted& grant) {
+        slots_granted_ += grant.slots;
+        take(SlotsInput{}, Cause::event);
+      },
+      [this](const SlotsContended& news) { slots_contended_ = news.others_wait; },
+      [this](const Reports& batch) {
+        for (const ReportInput& report : batch.reports) {
+          pending_.push_back(report);
+        }
+        pending_cause_ = Cause::event;
+        if (std::all_of(pending_.begin(), pending_.end(), can_wait)) {
+          hold_pending(kLimits.news_wait);
+        } else {
+          pass();
+        }
+      },
+      [this](const LookIntoInbox&) { look_into_inbox(); },
+      [this](const TrustRenewed& trust) {
+        trusted_until_ = trust.until;
+        if (std::exchange(parked_, false)) {
+          spdlog::info("run_resumed run={}", run_.text());
+          pass();
+        }
+      },
+      [this](const LeaseGone&) { leave("its lease is gone"); },
+      [this](const Drain&) {
+        draining_ = true;
+        leave_if_done();
+      },
+      [this](const StatusRequest&) { return status(); },
+  };
+}
+
+void PipelineActor::start() {
+  send(colleagues_.custodian, AttachRun{run_, this});
+  send(colleagues_.lock_manager, WatchLease{run_, this});
+  if (!pending_.empty()) {
+    look_into_inbox();  // adopted: it may have waited for a holder
+  }
+  take(SlotsInput{}, Cause::event);
+}
+
+/// Now, as this term counts it: a wall clock that is set meanwhile changes no deadline.
+WallTime PipelineActor::now() const {
+  return wall_anchor_ + (settings_->clock->boot() - boot_anchor_);
+}
+
+void PipelineActor::take(Input input, Cause cause) {
+  pending_.push_back(std::move(input));
+  if (cause == Cause::event) {
+    pending_cause_ = Cause::event;
+  }
+  pass();
+}
+
+/// Decides over everything that is pending. What arrives while a commit is awaited joins the next
+/// pass, which the commit starts.
+void PipelineActor::pass() {
+  if (flight_ || left_ || (pending_.empty() && pending_consumed_.empty())) {
+    return;
+  }
+  if (settings_->clock->boot() >= trusted_until_) {
+    park();
+    return;
+  }
+  pending_due_ = BootTime::max();
+  std::vector<Input> inputs = std::exchange(pending_, {});
+  Decision decision =
+      decide(state_, inputs, {.now = now(), .slots = allowance(), .random = settings_->random()});
+  Flight flight{.decision = std::move(decision),
+                .inputs = std::move(inputs),
+                .consumed = std::exchange(pending_consumed_, {}),
+                .slots_granted = slots_granted_};
+  const Cause cause = std::exchange(pending_cause_, Cause::tick);
+  ++(cause == Cause::tick ? passes_.tick : passes_.event);
+  ticked_ = ticked_ || cause == Cause::tick;
+  if (ticked_) {
+    tick_due_ = settings_->clock->boot() + settings_->tick;
+  }
+  if (flight.decision.events.empty() && flight.consumed.empty()) {
+    carry_out(flight.decision.effects);
+    balance_slots(flight.slots_granted);
+    leave_if_done();
+    arm();
+  } else {
+    commit(std::move(flight));
+  }
+}
+
+SlotAllowance PipelineActor::allowance() const {
+  return draining_ ? SlotAllowance{0, false} : SlotAllowance{slots_granted_, !slots_contended_};
+}
+
+RunSummary PipelineActor::summary_of(const Draft& draft) const {
+  RunSummary summary{.state = draft.run().state,
+                     .nodes = draft.run().counts,
+                     .passes = passes_,
+                     .due_at = next_due(draft, settings_->tick)};
+  if (is_terminal(summary.state)) {
+    summary.ended_at = draft.run().ended_at;
+  }
+  return summary;
+}
+
+void PipelineActor::commit(Flight flight) {
+  flight_ = std::move(flight);
+  const Draft& draft = flight_->decision.draft;
+  AppendPass append{.run = run_,
+                    .term = term_,
+                    .previous = state_.run().last_seq,
+                    .at = draft.at(),
+                    .events = flight_->decision.events,
+                    .consumed = flight_->consumed,
+                    .summary = summary_of(draft)};
+  request(colleagues_.store, kLimits.store_timeout, WriteRequest{std::move(append)})
+      .then([this](const WriteResponse& response) { committed(response.reply); },
+            [this](const caf::error&) { read_back(); });
+}
+
+void PipelineActor::committed(const Result<Reply>& reply) {
+  if (reply) {
+    absorb(std::get<AppendReply>(*reply).last_seq);
+    return;
+  }
+  switch (reply.error().code) {
+    case ErrorCode::outcome_unknown: read_back(); break;
+    case ErrorCode::fenced:
+    case ErrorCode::history_moved:
+    case ErrorCode::not_found: leave(reply.error().message); break;
+    default:
+      spdlog::warn("append_failed run={} error=\"{}\"", run_.text(), reply.error().message);
+      retake_flight();
+      hold_pending(kLimits.store_retry);
+  }
+}
+
+/// The commit is durable: the state follows, then what the decision wished.
+void PipelineActor::absorb(Seq seq) {
+  const Flight flight = *std::exchange(flight_, std::nullopt);
+  state_.absorb(flight.decision.draft, seq, term_);
+  assert(state_.size() > 256 || broken_invariants(state_).empty());
+  carry_out(flight.decision.effects);
+  balance_slots(flight.slots_granted);
+  leave_if_done();
+  if (std::exchange(inbox_again_, false)) {
+    look_into_inbox();
+  }
+  if (!std::all_of(pending_.begin(), pending_.end(), can_wait)) {
+    pass();
+  }
+  arm();
+}
+
+/// Nothing of the decision was recorded: its inputs wait for the next pass.
+void PipelineActor::retake_flight() {
+  Flight flight = *std::exchange(flight_, std::nullopt);
+  pending_.insert(pending_.begin(), std::make_move_iterator(flight.inputs.begin()),
+                  std::make_move_iterator(flight.inputs.end()));
+  pending_consumed_.insert(pending_consumed_.begin(), flight.consumed.begin(),
+                           flight.consumed.end());
+  pending_cause_ = Cause::event;
+}
+
+/// What is pending gets its pass by then, if nothing else brings one before.
+void PipelineActor::hold_pending(Duration wait) {
+  pending_due_ = std::min(pending_due_, settings_->clock->boot() + wait);
+  arm();
+}
+
+/// The append may or may not be durable: the store knows.
+void PipelineActor::read_back() {
+  request(colleagues_.store, kLimits.store_timeout, ReadRow{run_})
+      .then([this](const RowResponse& response) { settle_doubt(response.row); },
+            [this](const caf::error&) { read_back(); });
+}
+
+void PipelineActor::settle_doubt(const Result<RunRow>& row) {
+  if (!row || row->term != term_) {
+    leave(row ? "another term owns it" : row.error().message);
+    return;
+  }
+  const Seq before = state_.run().last_seq;
+  if (row->last_seq == before) {
+    retake_flight();
+    pass();
+  } else {
+    absorb(row->last_seq);
+  }
+}
+
+void PipelineActor::look_into_inbox() {
+  if (inbox_reading_ || flight_) {
+    inbox_again_ = true;
+    return;
+  }
+  inbox_reading_ = true;
+  request(colleagues_.store, kLimits.store_timeout, ReadInbox{run_})
+      .then(
+          [this](const InboxResponse& response) {
+            inbox_reading_ = false;
+            if (response.rows) {
+              take_inbox(*response.rows);
+            }
+          },
+          [this](const caf::error&) { inbox_reading_ = false; });
+}
+
+/// Rows that were read before are in a pass that has not been committed yet, or in pending_.
+void PipelineActor::take_inbox(const std::vector<InboxRow>& rows) {
+  if (flight_) {
+    inbox_again_ = true;
+    return;
+  }
+  for (const InboxRow& row : rows) {
+    if (std::find(pending_consumed_.begin(), pending_consumed_.end(), row.id) !=
+        pending_consumed_.end()) {
+      continue;
+    }
+    pending_consumed_.push_back(row.id);
+    std::visit([this](const auto& message) { pending_.push_back(Input{message}); }, row.message);
+  }
+  if (!rows.empty()) {
+    inbox_again_ = rows.size() == kLimits.inbox_read_max;
+    pending_cause_ = Cause::event;
+    pass();
+  }
+}
+
+void PipelineActor::park() {
+  if (!std::exchange(parked_, true)) {
+    spdlog::warn("run_parked run={} reason=\"its lease is not trusted\"", run_.text());
+  }
+  tick_due_ = settings_->clock->boot() + settings_->tick;
+  balance_slots(slots_granted_);
+  arm();
+}
+
+void PipelineActor::carry_out(const std::vector<Effect>& effects) {
+  LaunchOrder launches;
+  CancelOrder cancels;
+  QueryOrder queries;
+  AcknowledgeOrder acknowledged;
+  for (const Effect& effect : effects) {
+    if (const auto* launch = std::get_if<LaunchEffect>(&effect)) {
+      launches.launches.push_back({key_of(launch->node, launch->attempt, launch->nonce),
+                                   {state_.shared_definition(), &state_.spec(launch->node)},
+                                   term_,
+                                   trusted_until_});
+    } else if (const auto* cancel = std::get_if<CancelEffect>(&effect)) {
+      CustodyItem item = custody_of(cancel->node, cancel->attempt, cancel->nonce,
+                                    state_.node(cancel->node).custodian);
+      Cancel order{item.key, cancel->reason, item.node->grace};
+      cancels.cancels.emplace_back(std::move(item), std::move(order));
+    } else if (const auto* query = std::get_if<QueryEffect>(&effect)) {
+      queries.queries.push_back(
+          custody_of(query->node, query->attempt, query->nonce, query->custodian));
+    } else if (const auto* ended = std::get_if<AcknowledgeEffect>(&effect)) {
+      acknowledged.items.push_back(custody_of(ended->node, ended->attempt, ended->nonce,
+                                              state_.node(ended->node).custodian));
+    }
+  }
+  const auto hand_over = [this](auto order, bool is_empty) {
+    if (!is_empty) {
+      send(colleagues_.custodian, std::move(order));
+    }
+  };
+  hand_over(std::move(acknowledged), acknowledged.items.empty());
+  hand_over(std::move(launches), launches.launches.empty());
+  hand_over(std::move(cancels), cancels.cancels.empty());
+  hand_over(std::move(queries), queries.queries.empty());
+}
+
+AttemptKey PipelineActor::key_of(NodeIndex node, Attempt attempt, Nonce nonce) const {
+  return {run_, state_.spec(node).id, attempt, nonce};
+}
+
+CustodyItem PipelineActor::custody_of(NodeIndex node, Attempt attempt, Nonce nonce,
+                                      std::uint32_t holder) const {
+  return {key_of(node, attempt, nonce),
+          state_.holders().empty() ? ReplicaIdentity{} : state_.holders().at(holder),
+          {state_.shared_definition(), &state_.spec(node)}};
+}
+
+/// No slot lies idle here: of those that the last pass could fill, what is free goes back, and what
+/// is still wanted is said. Slots granted since then wait for the next pass.
+void PipelineActor::balance_slots(std::uint32_t considered) {
+  const bool wants = !draining_ && !parked_;
+  const auto demand = wants ? state_.demand() : std::map<SlotClass, std::uint32_t>{};
+  const std::uint32_t idle = considered - std::min(considered, state_.run().slots_busy);
+  if (idle == 0 && demand == demand_told_) {
+    return;
+  }
+  slots_granted_ -= idle;
+  demand_told_ = demand;
+  send(colleagues_.slot_broker, WantSlots{run_, this, demand, idle});
+}
+
+void PipelineActor::leave_if_done() {
+  if (left_ || flight_) {
+    return;
+  }
+  if (is_terminal(state_.run().state)) {
+    leave({});
+  } else if (draining_ && state_.run().slots_busy == 0) {
+    leave("drained");
+  }
+}
+
+void PipelineActor::leave(const std::string& reason) {
+  if (!std::exchange(left_, true)) {
+    send(supervisor_, RunLeft{status(), reason});
+    quit();
+  }
+}
+
+void PipelineActor::tick(const Tick& message) {
+  if (message.generation != timer_generation_) {
+    return;
+  }
+  timer_due_ = BootTime::max();
+  const BootTime boot = settings_->clock->boot();
+  const auto& deadlines = state_.deadlines();
+  const bool deadline_passed =
+      state_.run().timeout_at <= now() || (!deadlines.empty() && deadlines.begin()->first <= now());
+  if (deadline_passed || boot >= pending_due_) {
+    take(TickInput{}, Cause::event);
+  } else if (boot >= tick_due_) {
+    take(TickInput{}, Cause::tick);
+  }
+  arm();
+}
+
+/// One timer at a time, set to the earliest of the tick, the next deadline, and news that waits. A
+/// timer that is early for what is due by then is set again, so that passes cost no timers.
+void PipelineActor::arm() {
+  if (left_) {
+    return;
+  }
+  const BootTime boot = settings_->clock->boot();
+  const WallTime deadline =
+      std::min(state_.run().timeout_at,
+               state_.deadlines().empty() ? kNever : state_.deadlines().begin()->first);
+  BootTime due = tick_due_;
+  if (deadline != kNever && !parked_) {
+    due = std::min(due, boot + std::max(Duration{0}, deadline - now()));
+  }
+  if (!parked_) {
+    due = std::min(due, pending_due_);
+  }
+  due = std::max(due, boot + Duration{1});
+  if (timer_due_ <= due && timer_due_ > boot) {
+    return;
+  }
+  timer_due_ = due;
+  delayed_send(this, due - boot, Tick{++timer_generation_});
+}
+
+RunStatus PipelineActor::status() const {
+  const RunRecord& run = state_.run();
+  const WallTime end = is_terminal(run.state) ? run.ended_at : now();
+  return {.run = run_,
+          .state = run.state,
+          .elapsed = end - run.started_at,
+          .nodes = run.counts,
+          .passes = passes_,
+          .failed = state_.failures()};
+}
+
+}  // namespace stagecall

@@ -1,0 +1,91 @@
+#include "actors/store_actor.hpp"
+
+#include "messages/limits.hpp"
+
+#include <utility>
+
+namespace stagecall {
+
+StoreActor::StoreActor(caf::actor_config& config, Store& store) : Observed(config), store_(store) {}
+
+StoreActor::behavior_type StoreActor::make_behavior() {
+  return {
+      [this](const Describe&) {
+        return ActorDescription{
+            "store", "store", handled(), {{"commits", commits_}, {"writes", written_}}};
+      },
+      [this](const WriteRequest& request) { return gather(request); },
+      [this](const LoadRun& request) { return load(request.run); },
+      [this](const ReadRow& request) { return RowResponse{store_.run(request.run)}; },
+      [this](const ReadInbox& request) {
+        return InboxResponse{store_.inbox(request.run, kLimits.inbox_read_max)};
+      },
+      [this](const SurveyRequest& request) { return survey(request.whole); },
+      [this](const Flush&) { flush(); },
+  };
+}
+
+/// What is in the mailbox now comes before the Flush, and so into the same transaction.
+StoreActor::Promise StoreActor::gather(const WriteRequest& request) {
+  auto promise = make_response_promise<WriteResponse>();
+  writes_.push_back(request.write);
+  promises_.push_back(promise);
+  if (writes_.size() == 1) {
+    send(this, Flush{});
+  } else if (writes_.size() >= kLimits.batch_writes_max) {
+    flush();
+  }
+  return promise;
+}
+
+void StoreActor::flush() {
+  if (writes_.empty()) {
+    return;
+  }
+  const std::vector<Write> writes = std::exchange(writes_, {});
+  std::vector<Promise> promises = std::exchange(promises_, {});
+  const auto results = store_.write(writes);
+  ++commits_;
+  written_ += writes.size();
+  for (std::size_t i = 0; i < promises.size(); ++i) {
+    promises[i].deliver(
+        WriteResponse{results ? (*results)[i] : Result<Reply>{tl::unexpect, results.error()}});
+  }
+}
+
+LoadRunResponse StoreActor::load(const RunId& run) {
+  auto row = store_.run(run);
+  if (!row) {
+    return {tl::unexpected<Error>{row.error()}};
+  }
+  auto history = store_.history(run, Seq{0});
+  if (!history) {
+    return {tl::unexpected<Error>{history.error()}};
+  }
+  auto definition = store_.definition(row->definition);
+  if (!definition) {
+    return {tl::unexpected<Error>{definition.error()}};
+  }
+  return {LoadedRun{*std::move(row), *std::move(history), *std::move(definition)}};
+}
+
+SurveyResponse StoreActor::survey(bool whole) {
+  const auto version = store_.data_version();
+  if (!version) {
+    return {tl::unexpected<Error>{version.error()}};
+  }
+  Survey survey{.read = whole || *version != data_version_, .live = {}, .with_inbox = {}};
+  if (survey.read) {
+    auto live = store_.live_runs();
+    auto with_inbox = store_.runs_with_inbox();
+    if (!live || !with_inbox) {
+      return {tl::unexpected<Error>{live ? with_inbox.error() : live.error()}};
+    }
+    survey.live = *std::move(live);
+    survey.with_inbox = *std::move(with_inbox);
+    data_version_ = *version;
+  }
+  return {std::move(survey)};
+}
+
+}  // namespace stagecall

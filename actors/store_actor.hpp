@@ -1,0 +1,41 @@
+// The only writer of this process: puts the writes of many runs into one transaction. Blocks in the
+// store, so it is spawned detached outside tests.
+#pragma once
+
+#include "actors/interfaces.hpp"
+#include "actors/observed.hpp"
+#include "persistence/store.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace stagecall {
+
+class StoreActor : public Observed<StoreHandle::base> {
+ public:
+  /// The store outlives the actor and is used by it alone.
+  StoreActor(caf::actor_config& config, Store& store);
+
+  const char* name() const override { return "store"; }
+  behavior_type make_behavior() override;
+
+ private:
+  using Promise = caf::typed_response_promise<WriteResponse>;
+
+  Promise gather(const WriteRequest& request);
+  void flush();
+  LoadRunResponse load(const RunId& run);
+  SurveyResponse survey(bool whole);
+
+  Store& store_;
+  std::vector<Write> writes_;
+  std::vector<Promise> promises_;
+  std::uint64_t commits_ = 0;
+  std::uint64_t written_ = 0;
+  std::uint64_t data_version_ = 0;
+};
+
+}  // namespace stagecall

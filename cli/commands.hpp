@@ -1,0 +1,33 @@
+// The commands, one function each. None holds a rule of a run's life: those are the core's.
+#pragma once
+
+#include "cli/session.hpp"
+#include "stagecall/error.hpp"
+#include "stagecall/ids.hpp"
+
+#include <string>
+
+namespace stagecall::cli {
+
+// Commands that start or await runs.
+Result<ExitCode> run(const Session& session);
+Result<ExitCode> wait(const Session& session);
+
+/// A whole number from 1 on, of --attempt.
+Result<Attempt> attempt_of(const std::string& text);
+
+// Requests: durable when they return.
+Result<ExitCode> start(const Session& session);
+Result<ExitCode> stop(const Session& session);
+Result<ExitCode> node_done(const Session& session);
+
+// Questions.
+Result<ExitCode> status(const Session& session);
+Result<ExitCode> history(const Session& session);
+Result<ExitCode> logs(const Session& session);
+
+// Checks.
+Result<ExitCode> validate(const Session& session);
+Result<ExitCode> verify(const Session& session);
+
+}  // namespace stagecall::cli

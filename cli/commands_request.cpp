@@ -1,0 +1,237 @@
+// start, stop and node-done: requests to whoever schedules a run. They need no lease.
+#include "actors/replica.hpp"
+#include "cli/commands.hpp"
+#include "cli/option_sources.hpp"
+#include "cli/run_reading.hpp"
+#include "core/admission.hpp"
+#include "core/decide.hpp"
+#include "formats/pipeline_file.hpp"
+#include "persistence/nudge.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <utility>
+#include <variant>
+
+namespace stagecall::cli {
+namespace {
+
+constexpr std::size_t kOutputBytesMax = std::size_t{64} << 10;
+
+Result<Reply> write_one(Store& store, Write write) {
+  auto replies = store.write({std::move(write)});
+  if (!replies) {
+    return tl::unexpected<Error>{std::move(replies).error()};
+  }
+  return std::move(replies->front());
+}
+
+/// Durable when it returns; the run's holder is told.
+Result<bool> put(const Session& session, Store& store, const RunId& run, InboxMessage message) {
+  const auto reply = write_one(store, PutInbox{.run = run,
+                                               .request_id = session.options.request_id,
+                                               .message = std::move(message),
+                                               .at = session.clock.wall()});
+  if (!reply) {
+    return tl::unexpected<Error>{reply.error()};
+  }
+  const auto& answer = std::get<InboxReply>(*reply);
+  if (answer.stored) {
+    send_nudge(store_folder(session.options.store), answer.owner, run.text());
+  }
+  return answer.stored;
+}
+
+/// The run as it stands after a request.
+Result<ExitCode> answer(const Session& session, Store& store, const RunId& run, bool changed) {
+  const auto row = store.run(run);
+  if (!row) {
+    return tl::unexpected<Error>{row.error()};
+  }
+  show_run(session, store, *row, {{"changed", changed}});
+  return ExitCode::done;
+}
+
+StartRun first_write(const Session& session, const std::shared_ptr<const Definition>& definition) {
+  const PipelineState fresh{definition};
+  const WallTime now = session.clock.wall();
+  const Decision first = begin(fresh, std::nullopt, now);
+  const PipelineSpec& spec = definition->spec();
+  return {.pipeline = spec.name,
+          .definition = write_pipeline(spec),
+          .concurrent_runs = spec.concurrent_runs,
+          .request_id = session.options.request_id,
+          .at = now,
+          .events = first.events,
+          .summary = {.state = first.draft.run().state,
+                      .nodes = first.draft.run().counts,
+                      .due_at = next_due(first.draft, session.options.tick)}};
+}
+
+Result<Outcome> outcome_of(const std::string& text) {
+  if (text == "succeeded") {
+    return Outcome{};
+  }
+  if (text == "failed") {
+    return Outcome{.kind = OutcomeKind::failed, .error = "reported failed"};
+  }
+  return fail(ErrorCode::invalid_argument,
+              "--outcome: \"" + text + "\" is not allowed; give succeeded or failed");
+}
+
+Result<void> check_output(const std::string& output) {
+  if (output.size() > kOutputBytesMax) {
+    return fail(ErrorCode::invalid_argument, "--output: " + std::to_string(output.size()) +
+                                                 " bytes; at most " +
+                                                 std::to_string(kOutputBytesMax) + " are allowed");
+  }
+  if (!nlohmann::json::accept(output)) {
+    return fail(ErrorCode::invalid_argument, "--output: it is not JSON");
+  }
+  return {};
+}
+
+/// The command's own arguments, checked before the store is opened.
+Result<NodeDoneInput> node_done_input(const Arguments& arguments) {
+  NodeDoneInput input{.node = arguments.node, .outcome = {}};
+  auto outcome = outcome_of(arguments.outcome);
+  if (!outcome) {
+    return tl::unexpected<Error>{std::move(outcome).error()};
+  }
+  input.outcome = *std::move(outcome);
+  if (!arguments.attempt.empty()) {
+    auto attempt = attempt_of(arguments.attempt);
+    if (!attempt) {
+      return tl::unexpected<Error>{std::move(attempt).error()};
+    }
+    input.attempt = *attempt;
+  }
+  if (arguments.output) {
+    if (auto checked = check_output(*arguments.output); !checked) {
+      return tl::unexpected<Error>{std::move(checked).error()};
+    }
+    input.output = *arguments.output;
+  }
+  if (arguments.force != arguments.reason.has_value() ||
+      (arguments.reason && arguments.reason->empty())) {
+    return fail(ErrorCode::invalid_argument,
+                "--force and --reason TEXT are given together, the text not empty");
+  }
+  input.force_reason = arguments.reason;
+  return input;
+}
+
+/// A report that the run does not take may be the repeat of one that it took.
+Result<ExitCode> refuse(const Session& session, Store& store, const PipelineState& state,
+                        const RunId& run, const NodeDoneInput& input, Error refusal) {
+  const auto node = state.definition().find(input.node);
+  const bool may_be_repeat =
+      node && is_terminal(state.node(*node).state) && !session.options.request_id.empty();
+  if (may_be_repeat) {
+    // The node has ended: the run makes nothing of it, if it is a new report after all.
+    const auto stored = put(session, store, run, input);
+    if (stored && !*stored) {
+      return answer(session, store, run, false);
+    }
+  }
+  refusal.message = "node-done " + run.text() + ": " + refusal.message;
+  return tl::unexpected<Error>{std::move(refusal)};
+}
+
+}  // namespace
+
+Result<Attempt> attempt_of(const std::string& text) {
+  Attempt attempt;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), attempt.value);
+  if (read.ec != std::errc{} || read.ptr != text.data() + text.size() || attempt.value == 0) {
+    return fail(ErrorCode::invalid_argument,
+                "--attempt: \"" + text + "\" is not allowed; give a whole number from 1 on");
+  }
+  return attempt;
+}
+
+Result<ExitCode> start(const Session& session) {
+  const auto definition = read_file(session);
+  if (!definition) {
+    return tl::unexpected<Error>{definition.error()};
+  }
+  const Options& options = session.options;
+  if (auto made = make_store_folder(options.store); !made) {
+    return tl::unexpected<Error>{std::move(made).error()};
+  }
+  const auto store = open_sqlite_store({.path = options.store, .durability = options.durability});
+  if (!store) {
+    return tl::unexpected<Error>{store.error()};
+  }
+  const auto reply = write_one(**store, first_write(session, *definition));
+  if (!reply) {
+    return tl::unexpected<Error>{reply.error()};
+  }
+  const auto& started = std::get<RunStartedReply>(*reply);
+  if (started.created) {
+    send_nudge(store_folder(options.store), {}, started.row.run.text());
+  } else {
+    session.output.note(escaped(started.row.run.text()) + " is there already");
+  }
+  show_run(session, **store, started.row, {{"created", started.created}});
+  return ExitCode::done;
+}
+
+Result<ExitCode> stop(const Session& session) {
+  const auto store = open_store(session);
+  if (!store) {
+    return tl::unexpected<Error>{store.error()};
+  }
+  const auto row = find_run(**store, session.arguments.run);
+  if (!row) {
+    return tl::unexpected<Error>{row.error()};
+  }
+  bool changed = false;
+  if (row->summary.state == RunState::queued || row->summary.state == RunState::running) {
+    const auto stored = put(session, **store, row->run, StopInput{"stop"});
+    if (!stored) {
+      return tl::unexpected<Error>{stored.error()};
+    }
+    changed = *stored;
+  }
+  return answer(session, **store, row->run, changed);
+}
+
+Result<ExitCode> node_done(const Session& session) {
+  auto input = node_done_input(session.arguments);
+  if (!input) {
+    return tl::unexpected<Error>{std::move(input).error()};
+  }
+  const auto store = open_store(session);
+  if (!store) {
+    return tl::unexpected<Error>{store.error()};
+  }
+  const auto row = find_run(**store, session.arguments.run);
+  if (!row) {
+    return tl::unexpected<Error>{row.error()};
+  }
+  const auto state = fold_run(**store, *row);
+  if (!state) {
+    return tl::unexpected<Error>{state.error()};
+  }
+  const auto attempt = admit_node_done(*state, *input);
+  const bool has_ended = is_terminal(row->summary.state);
+  if (has_ended && (attempt || attempt.error().code != ErrorCode::not_found)) {
+    return answer(session, **store, row->run, false);
+  }
+  if (!attempt) {
+    return refuse(session, **store, *state, row->run, *input, attempt.error());
+  }
+  // Of this attempt and no later one, however long the report waits.
+  if (attempt->value > 0) {
+    input->attempt = *attempt;
+  }
+  const auto stored = put(session, **store, row->run, *std::move(input));
+  if (!stored) {
+    return tl::unexpected<Error>{stored.error()};
+  }
+  return answer(session, **store, row->run, *stored);
+}
+
+}  // namespace stagecall::cli

@@ -1,0 +1,101 @@
+-- The statements of the store. A section is one statement and becomes one constant.
+
+-- :: kReadSetting
+SELECT value FROM store WHERE key = ?1
+
+-- :: kInsertSettings
+INSERT INTO store (key, value)
+VALUES ('store_id', ?1), ('lease_authority', ?2), ('created_at', unixepoch() || '000')
+
+-- :: kSettle
+INSERT INTO store (key, value) VALUES ('settled', '1')
+ON CONFLICT (key) DO UPDATE SET value = value + 1
+
+-- :: kReadRun
+SELECT id, pipeline, iteration, definition, owner, term, last_seq, last_checksum, created_at, state,
+  due_at, ended_at, blocked, ready, submitted, running, backoff, unreachable, succeeded, failed,
+  skipped, stopped, tick_passes, event_passes
+FROM run WHERE pipeline = ?1 AND iteration = ?2
+
+-- :: kReadRuns
+SELECT id, pipeline, iteration, definition, owner, term, last_seq, last_checksum, created_at, state,
+  due_at, ended_at, blocked, ready, submitted, running, backoff, unreachable, succeeded, failed,
+  skipped, stopped, tick_passes, event_passes
+FROM run ORDER BY pipeline, iteration
+
+-- :: kReadHead
+SELECT id, term, last_seq, last_checksum, state, owner FROM run
+WHERE pipeline = ?1 AND iteration = ?2
+
+-- :: kReadLatestIteration
+SELECT max(iteration) FROM run WHERE pipeline = ?1
+
+-- :: kCountLive
+SELECT count(*), max(iteration) FROM run WHERE pipeline = ?1 AND state < 3
+
+-- :: kReadLiveRuns
+SELECT pipeline, iteration, term, owner, created_at, due_at FROM run WHERE state < 3
+ORDER BY due_at IS NULL, due_at, pipeline, iteration
+
+-- :: kReadStartRequest
+SELECT run.pipeline, run.iteration FROM start_request JOIN run ON run.id = start_request.run
+WHERE request = ?1
+
+-- :: kInsertStartRequest
+INSERT INTO start_request (request, run)
+SELECT ?1, id FROM run WHERE pipeline = ?2 AND iteration = ?3
+ON CONFLICT (request) DO NOTHING
+
+-- :: kNextIteration
+INSERT INTO pipeline (name, next_iteration) VALUES (?1, 2)
+ON CONFLICT (name) DO UPDATE SET next_iteration = next_iteration + 1
+RETURNING next_iteration - 1
+
+-- :: kInsertDefinition
+INSERT INTO definition (hash, body) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING
+
+-- :: kReadDefinition
+SELECT body FROM definition WHERE hash = ?1
+
+-- :: kInsertRun
+INSERT INTO run (pipeline, iteration, definition, owner, term, created_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id
+
+-- :: kOpenTerm
+UPDATE run SET term = term + 1, owner = ?2 WHERE id = ?1 AND term = ?3
+
+-- :: kInsertPass
+INSERT INTO pass (run, seq, term, at, checksum, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+
+-- :: kUpdateSummary
+UPDATE run SET last_seq = ?2, last_checksum = ?3, state = ?4, due_at = ?5, ended_at = ?6,
+  blocked = ?7, ready = ?8, submitted = ?9, running = ?10, backoff = ?11, unreachable = ?12,
+  succeeded = ?13, failed = ?14, skipped = ?15, stopped = ?16, tick_passes = ?17,
+  event_passes = ?18
+WHERE id = ?1
+
+-- :: kReadHistory
+SELECT pass.seq, pass.term, pass.at, pass.checksum, pass.events
+FROM run JOIN pass ON pass.run = run.id
+WHERE run.pipeline = ?1 AND run.iteration = ?2 AND pass.seq > ?3
+ORDER BY pass.seq
+
+-- :: kInsertInboxRequest
+INSERT INTO inbox_request (run, request) VALUES (?1, ?2) ON CONFLICT (run, request) DO NOTHING
+
+-- :: kInsertInbox
+INSERT INTO inbox (run, at, message) VALUES (?1, ?2, ?3)
+
+-- :: kReadInbox
+SELECT inbox.id, inbox.message FROM run JOIN inbox ON inbox.run = run.id
+WHERE run.pipeline = ?1 AND run.iteration = ?2
+ORDER BY inbox.id LIMIT ?3
+
+-- :: kDeleteInbox
+DELETE FROM inbox WHERE id = ?1 AND run = ?2
+
+-- :: kDeleteInboxOfRun
+DELETE FROM inbox WHERE run = ?1
+
+-- :: kReadRunsWithInbox
+SELECT pipeline, iteration FROM run WHERE id IN (SELECT run FROM inbox) ORDER BY pipeline, iteration

@@ -1,0 +1,86 @@
+// A process executor on a folder of its own, and commands for it.
+#pragma once
+
+#include "executors/process_executor.hpp"
+#include "platform/system_clock.hpp"
+#include "tests/executors/executor_contract.hpp"
+#include "tests/support/process_table.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecall::testing {
+
+inline NodeSpec command(std::vector<std::string> argv) {
+  return {.id = "node", .action = CommandAction{std::move(argv)}};
+}
+
+inline NodeSpec shell(std::string script) {
+  return command({"sh", "-c", std::move(script)});
+}
+
+inline Outcome exited(std::int32_t code) {
+  return code == 0 ? Outcome{.exit_code = 0}
+                   : Outcome{.kind = OutcomeKind::failed,
+                             .exit_code = code,
+                             .error = "exit " + std::to_string(code)};
+}
+
+struct CommandFixture {
+  ScratchFolder scratch;
+  std::string folder = scratch / "store.d";
+  SystemClock clock;
+  ReportLog log;
+  std::unique_ptr<Executor> executor;
+
+  CommandFixture() { open("ours"); }
+
+  void open(const std::string& incarnation) {
+    executor = make_process_executor({folder, incarnation}, clock);
+    REQUIRE(executor->open(log));
+  }
+
+  AttemptKey start(NodeSpec node) {
+    const Launch launch = launch_of(std::move(node));
+    executor->submit({launch});
+    return launch.key;
+  }
+
+  SaysEnded end_of(const AttemptKey& key) {
+    const auto end = log.wait_for<SaysEnded>(key);
+    REQUIRE(end);
+    return *end;
+  }
+
+  SaysEnded run(NodeSpec node) { return end_of(start(std::move(node))); }
+
+  CommandLog log_of(const AttemptKey& key) const {
+    auto read = read_command_log(folder, key);
+    REQUIRE(read);
+    return *std::move(read);
+  }
+
+  /// What a command wrote that succeeds.
+  std::string output_of(NodeSpec node) {
+    const AttemptKey key = start(std::move(node));
+    REQUIRE(end_of(key).outcome == exited(0));
+    return log_of(key).head;
+  }
+
+  static pid_t launcher() {
+    for (const ProcessEntry& child : children_of(::getpid())) {
+      if (child.name == "stagecall-launc") {
+        return child.pid;
+      }
+    }
+    return -1;
+  }
+};
+
+}  // namespace stagecall::testing

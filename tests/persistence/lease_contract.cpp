@@ -1,0 +1,132 @@
+#include "tests/persistence/lease_contract.hpp"
+
+#include "tests/persistence/fixtures.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+namespace stagecall::testing {
+namespace {
+
+using Verdicts = std::vector<LeaseVerdict>;
+constexpr Duration kTtl{15'000};
+constexpr auto kGranted = LeaseVerdict::granted;
+constexpr auto kBusy = LeaseVerdict::busy;
+constexpr auto kLost = LeaseVerdict::lost;
+
+const RunId kRun{"nightly build/%1 {}\xc3\xa4", 7};
+
+struct Pair {
+  explicit Pair(const LeaseContract& leases)
+      : one(leases.connect(replica("one"))), two(leases.connect(replica("two"))) {}
+  std::unique_ptr<LeaseStore> one;
+  std::unique_ptr<LeaseStore> two;
+  std::string holder(const RunId& run = kRun) const {
+    return two->holders({run}).value().at(0).incarnation;
+  }
+};
+
+LeaseVerdict acquire(LeaseStore& store, const LeaseToken& token) {
+  return store.acquire({{kRun, token}}, kTtl).value().at(0);
+}
+LeaseVerdict renew(LeaseStore& store, const LeaseToken& token) {
+  return store.renew({{kRun, token}}, kTtl).value().at(0);
+}
+LeaseVerdict release(LeaseStore& store, const LeaseToken& token) {
+  return store.release({{kRun, token}}).value().at(0);
+}
+
+}  // namespace
+
+void check_acquire(const LeaseContract& leases) {
+  const Pair pair{leases};
+  CHECK(pair.holder().empty());
+  CHECK(acquire(*pair.one, "t1") == kGranted);
+  CHECK(pair.two->holders({kRun}).value().at(0) == replica("one"));
+  CHECK(acquire(*pair.two, "t2") == kBusy);
+  // Another acquisition of the same replica is another one.
+  CHECK(acquire(*pair.one, "t3") == kBusy);
+  CHECK(acquire(*pair.one, "t1") == kGranted);
+  CHECK(pair.holder({"nightly", 7}).empty());
+}
+
+void check_renew_and_release(const LeaseContract& leases) {
+  const Pair pair{leases};
+  CHECK(renew(*pair.one, "t1") == kLost);
+  CHECK(release(*pair.one, "t1") == kLost);
+  CHECK(acquire(*pair.one, "t1") == kGranted);
+  CHECK(renew(*pair.one, "t1") == kGranted);
+  // L3: who does not know the token gets nothing, and the owner's lease stays.
+  CHECK(renew(*pair.two, "t2") == kLost);
+  CHECK(release(*pair.two, "t2") == kLost);
+  CHECK(pair.holder() == "one");
+  CHECK(release(*pair.one, "t1") == kGranted);
+  CHECK(release(*pair.one, "t1") == kLost);
+  CHECK(pair.holder().empty());
+  CHECK(acquire(*pair.two, "t2") == kGranted);
+  CHECK(renew(*pair.one, "t1") == kLost);
+}
+
+void check_expiry(const LeaseContract& leases) {
+  const Pair pair{leases};
+  CHECK(acquire(*pair.one, "t1") == kGranted);
+  leases.let_pass(kTtl - Duration{1});
+  CHECK(acquire(*pair.two, "t2") == kBusy);
+  CHECK(renew(*pair.one, "t1") == kGranted);
+  leases.let_pass(kTtl - Duration{1});
+  CHECK(acquire(*pair.one, "t1") == kGranted);
+  leases.let_pass(kTtl - Duration{1});
+  CHECK(pair.holder() == "one");
+  leases.let_pass(Duration{1});
+  CHECK(pair.holder().empty());
+  CHECK(renew(*pair.one, "t1") == kLost);
+  CHECK(release(*pair.one, "t1") == kLost);
+  CHECK(acquire(*pair.two, "t2") == kGranted);
+  CHECK(renew(*pair.one, "t1") == kLost);
+  CHECK(pair.holder() == "two");
+}
+
+void check_batches(const LeaseContract& leases) {
+  const Pair pair{leases};
+  const RunId a{"a", 1};
+  const RunId b{"b", 1};
+  const RunId c{"c", 1};
+  CHECK(pair.one->acquire({}, kTtl).value().empty());
+  CHECK(pair.one->acquire({{a, "a1"}, {b, "b1"}}, kTtl).value() == Verdicts{kGranted, kGranted});
+  CHECK(pair.two->acquire({{a, "a2"}, {c, "c2"}, {b, "b2"}}, kTtl).value() ==
+        Verdicts{kBusy, kGranted, kBusy});
+  CHECK(pair.one->renew({{c, "c1"}, {b, "b1"}}, kTtl).value() == Verdicts{kLost, kGranted});
+  CHECK(pair.one->release({{b, "b1"}, {c, "c1"}}).value() == Verdicts{kGranted, kLost});
+  const auto holders = pair.one->holders({c, b, a}).value();
+  CHECK(holders == std::vector{replica("two"), ReplicaIdentity{}, replica("one")});
+}
+
+void check_parallel_acquire(const LeaseContract& leases) {
+  constexpr std::size_t callers = 10;
+  std::array<LeaseVerdict, callers> verdicts{};
+  std::vector<std::unique_ptr<LeaseStore>> stores;
+  for (std::size_t i = 0; i < callers; ++i) {
+    stores.push_back(leases.connect(replica(std::to_string(i))));
+  }
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < callers; ++i) {
+    threads.emplace_back([&, i] {
+      const auto reply = stores[i]->acquire({{kRun, "t" + std::to_string(i)}}, Duration{600'000});
+      verdicts[i] = reply ? reply->at(0) : kLost;
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(std::count(verdicts.begin(), verdicts.end(), kGranted) == 1);
+  CHECK(std::count(verdicts.begin(), verdicts.end(), kBusy) == callers - 1);
+  const auto winner = static_cast<std::size_t>(
+      std::find(verdicts.begin(), verdicts.end(), kGranted) - verdicts.begin());
+  CHECK(release(*stores[winner], "t" + std::to_string(winner)) == kGranted);
+  CHECK(acquire(*stores[0], "afterwards") == kGranted);
+}
+
+}  // namespace stagecall::testing

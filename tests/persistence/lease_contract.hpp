@@ -1,0 +1,25 @@
+// What every lease store must do. One suite for all implementations of the seam.
+#pragma once
+
+#include "persistence/lease_store.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace stagecall::testing {
+
+struct LeaseContract {
+  /// Opens one more connection, for this holder, to the same leases; none are held at first.
+  std::function<std::unique_ptr<LeaseStore>(const ReplicaIdentity&)> connect;
+  /// Lets time pass for all of them.
+  std::function<void(Duration)> let_pass;
+};
+
+void check_acquire(const LeaseContract& leases);
+void check_renew_and_release(const LeaseContract& leases);
+void check_expiry(const LeaseContract& leases);
+void check_batches(const LeaseContract& leases);
+/// L1: one of ten parallel callers wins, nine are told busy; afterwards free.
+void check_parallel_acquire(const LeaseContract& leases);
+
+}  // namespace stagecall::testing

@@ -1,0 +1,24 @@
+// What every store must do. One suite for all implementations of the seam.
+#pragma once
+
+#include "persistence/store.hpp"
+
+#include <functional>
+#include <memory>
+
+namespace stagecall::testing {
+
+/// Opens one more connection to the same store, which is empty when a check begins.
+using Connect = std::function<std::unique_ptr<Store>()>;
+
+void check_starts(const Connect& connect);
+void check_start_requests(const Connect& connect);
+void check_terms_and_fence(const Connect& connect);
+void check_history(const Connect& connect);
+void check_inbox(const Connect& connect);
+void check_batches(const Connect& connect);
+void check_lookups(const Connect& connect);
+/// R3: starts of one pipeline by many threads on two connections.
+void check_parallel_starts(const Connect& connect);
+
+}  // namespace stagecall::testing

@@ -1,0 +1,215 @@
+// Whole replicas in one thread and in virtual time: the shipped actors on CAF's test scheduler, a
+// real SQLite store and lease file in a folder of the test's own, a scripted executor each.
+#pragma once
+
+#include "actors/replica.hpp"
+#include "formats/pipeline_file.hpp"
+#include "persistence/sqlite_lease_store.hpp"
+#include "platform/process.hpp"
+#include "tests/support/scripted_executor.hpp"
+#include "tests/support/temp_folder.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/scheduler/test_coordinator.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecall::test {
+
+inline caf::actor_system_config make_test_config() {
+  caf::actor_system_config config;
+  config.set("scheduler.policy", caf::atom("testing"));
+  return config;
+}
+
+/// CAF's test clock, as both of ours; the wall can be set.
+class VirtualClock final : public Clock {
+ public:
+  explicit VirtualClock(caf::scheduler::test_coordinator& scheduler) : scheduler_(scheduler) {}
+  BootTime boot() const override {
+    return BootTime{
+        std::chrono::duration_cast<Duration>(scheduler_.clock().now().time_since_epoch())};
+  }
+  WallTime wall() const override {
+    return WallTime{Duration{1'800'000'000'000} + boot().time_since_epoch() + wall_offset};
+  }
+  Duration wall_offset{0};
+
+ private:
+  caf::scheduler::test_coordinator& scheduler_;
+};
+
+class World {
+ public:
+  struct Member {
+    std::unique_ptr<Store> store;
+    std::unique_ptr<LeaseStore> leases;
+    ScriptedExecutor executor;
+    SharedSettings settings;
+    std::optional<ReplicaActors> actors;
+    std::unique_ptr<ReportSink> sink;
+    std::vector<RunLeft> left;
+    std::vector<std::pair<std::string, std::string>> nudges;
+  };
+
+  explicit World(std::uint32_t slots = 16) : slots_(slots) { add_replica("a"); }
+  ~World() {
+    for (auto& member : members_) {
+      end(*member);
+    }
+    run();
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Member& add_replica(const std::string& name, bool adopts_all = true,
+                      ProcessIdentity process = this_process()) {
+    auto member = std::make_unique<Member>();
+    Member* raw = member.get();
+    raw->settings = std::make_shared<ReplicaSettings>(ReplicaSettings{
+        .self = {.replica = name,
+                 .incarnation = name + "-" + std::to_string(members_.size()),
+                 .process = std::move(process)},
+        .clock = &clock_,
+        .slots = slots_,
+        .adopts_all = adopts_all,
+        .random = [this] { return random_ += 0x9e3779b97f4a7c15ULL; },
+        .nudge = [raw](const std::string& incarnation,
+                       const std::string& text) { raw->nudges.emplace_back(incarnation, text); }});
+    raw->store = value(
+        open_sqlite_store({.path = folder_.file("store.db"), .durability = Durability::normal}));
+    raw->leases = value(
+        open_sqlite_lease_store(folder_.file("store.db-leases"), raw->settings->self, clock_));
+    raw->actors = spawn_replica(
+        system_, {raw->store.get(), raw->leases.get(), {&raw->executor}, raw->settings},
+        Placement::scheduler, [raw](const RunLeft& news) { raw->left.push_back(news); });
+    raw->sink = make_report_sink(raw->actors->colleagues.custodian);
+    (void)raw->executor.open(*raw->sink);
+    members_.push_back(std::move(member));
+    run();
+    return *raw;
+  }
+
+  Member& replica(std::size_t index = 0) { return *members_.at(index); }
+  ScriptedExecutor& executor() { return replica().executor; }
+  VirtualClock& clock() { return clock_; }
+  TempFolder& folder() { return folder_; }
+  caf::actor_system& system() { return system_; }
+
+  /// Runs until nothing is to be done at this moment.
+  void run() { scheduler_.run(); }
+  /// In steps, so that timers that are set again fire again.
+  void advance(Duration wait, Duration step = Duration{100}) {
+    for (; wait > Duration{0}; wait -= step) {
+      scheduler_.advance_time(std::min(wait, step));
+      scheduler_.run();
+    }
+  }
+
+  /// All actors of the replica go at once, as at a crash; nothing is released.
+  void crash(Member& member) {
+    for (const auto& [run, actor] : runs(member)) {
+      caf::anon_send_exit(actor, caf::exit_reason::kill);
+    }
+    end(member);
+    run();
+  }
+
+  template <class Response, class Handle, class Request>
+  Response ask(const Handle& actor, Request request) {
+    caf::scoped_actor self{system_};
+    auto pending = self->request(actor, caf::infinite, std::move(request));
+    run();
+    std::optional<Response> answer;
+    pending.receive([&](Response& response) { answer = std::move(response); },
+                    [](const caf::error&) {});
+    return answer.value();
+  }
+
+  Result<RunStartedReply> start(PipelineSpec spec, Member& member) {
+    auto definition = value(Definition::build(std::move(spec)));
+    const std::string text = write_pipeline(definition->spec());
+    return ask<StartResponse>(member.actors->supervisor, StartRequest{definition, text, {}})
+        .started;
+  }
+  RunId start(PipelineSpec spec) { return value(start(std::move(spec), replica())).row.run; }
+
+  Result<InboxReply> put(const RunId& run, InboxMessage message) {
+    return ask<InboxRequestResponse>(replica().actors->supervisor,
+                                     InboxRequest{run, std::move(message), {}})
+        .reply;
+  }
+
+  std::vector<std::pair<RunId, PipelineHandle>> runs(Member& member) {
+    return ask<RunList>(member.actors->supervisor, ListRuns{}).runs;
+  }
+  PipelineHandle actor_of(const RunId& run, Member& member) {
+    for (const auto& [held, actor] : runs(member)) {
+      if (held == run) {
+        return actor;
+      }
+    }
+    return {};
+  }
+  PipelineHandle actor_of(const RunId& run) { return actor_of(run, replica()); }
+  RunStatus status(const RunId& run) { return ask<RunStatus>(actor_of(run), StatusRequest{}); }
+  PassCounts passes(const RunId& run) { return status(run).passes; }
+  ActorDescription describe(const PipelineHandle& actor) {
+    return ask<ActorDescription>(actor, Describe{});
+  }
+  RunRow row(const RunId& run) { return value(replica().store->run(run)); }
+  std::vector<Event> events(const RunId& run) {
+    std::vector<Event> events;
+    for (const StoredPass& stored : value(replica().store->history(run, Seq{0}))) {
+      events.insert(events.end(), stored.pass.events.begin(), stored.pass.events.end());
+    }
+    return events;
+  }
+
+  template <class T>
+  static T value(Result<T> result) {
+    if (!result) {
+      throw std::runtime_error{result.error().message};
+    }
+    return *std::move(result);
+  }
+
+ private:
+  void end(Member& member) {
+    if (member.actors) {
+      end_replica(*std::exchange(member.actors, std::nullopt));
+    }
+  }
+
+  std::uint32_t slots_;
+  std::uint64_t random_ = 1;
+  TempFolder folder_;
+  caf::actor_system_config config_ = make_test_config();
+  caf::actor_system system_{config_};
+  caf::scheduler::test_coordinator& scheduler_ =
+      dynamic_cast<caf::scheduler::test_coordinator&>(system_.scheduler());
+  VirtualClock clock_{scheduler_};
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+/// Nodes of one test pipeline, in short.
+inline NodeSpec task(const std::string& id, std::vector<std::string> after = {}) {
+  return {.id = id, .after = std::move(after), .action = TaskAction{"work"}};
+}
+inline NodeSpec external(const std::string& id, std::vector<std::string> after = {}) {
+  return {.id = id, .after = std::move(after), .action = ExternalAction{}};
+}
+inline PipelineSpec pipeline(const std::string& name, std::vector<NodeSpec> nodes) {
+  return {.name = name, .nodes = std::move(nodes)};
+}
+
+}  // namespace stagecall::test

@@ -1,0 +1,65 @@
+// The processes of this machine, as /proc shows them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace stagecall::testing {
+
+struct ProcessEntry {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  char state = '?';
+  std::string name;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+inline std::vector<ProcessEntry> children_of(pid_t parent) {
+  std::vector<ProcessEntry> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc", ignored}) {
+    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    const std::string stat = read_file(entry.path() / "stat");
+    const auto name_start = stat.find('(');
+    const auto name_end = stat.rfind(')');
+    if (name_start == std::string::npos || name_end == std::string::npos) {
+      continue;
+    }
+    ProcessEntry process;
+    process.name = stat.substr(name_start + 1, name_end - name_start - 1);
+    std::istringstream{stat} >> process.pid;
+    std::istringstream{stat.substr(name_end + 1)} >> process.state >> process.parent;
+    if (process.parent == parent) {
+      found.push_back(process);
+    }
+  }
+  return found;
+}
+
+/// Whether the process is there and no zombie.
+inline bool is_running(pid_t pid) {
+  const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+  const auto name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.substr(name_end + 2, 1) != "Z";
+}
+
+inline std::size_t count_entries(const std::string& folder) {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator entries{folder, ignored};
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+}  // namespace stagecall::testing
