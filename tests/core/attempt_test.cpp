@@ -163,7 +163,7 @@ TEST_CASE("R11: an attempt that its own holder cannot reach is asked for again a
   CHECK(run.effects_of<QueryEffect>().size() == 1);
 }
 
-TEST_CASE("R11: a stop works while unreachable; so does a node's timeout") {
+TEST_CASE("R11: a stop works while unreachable, so does a node's timeout") {
   Run stopped{pipeline({task("a")})};
   stopped.report("a", SaysUnknown{});
   stopped.stop();
@@ -212,7 +212,7 @@ TEST_CASE("a queued Slurm job is not taken for running by being found alive") {
   run.prove();
 }
 
-TEST_CASE("T4: absent is lost when still so lost_after later; the time counts over restarts") {
+TEST_CASE("T4: absent is lost when still so lost_after later, the time counts over restarts") {
   Run run{pipeline({task("a")})};
   run.restart(replica("b"));
   run.report("a", SaysAbsent{});
@@ -294,7 +294,7 @@ TEST_CASE("R8: a takeover learns what became of each attempt, nothing runs twice
   run.prove();
 }
 
-TEST_CASE("a timed out attempt is told to end; its end counts as timed out however it is told") {
+TEST_CASE("a timed out attempt is told to end, its end counts as timed out however it is told") {
   const AttemptNews ends[] = {
       SaysEnded{of_kind(OutcomeKind::timed_out), {}}, SaysEnded{of_kind(OutcomeKind::stopped), {}},
       SaysEnded{{.kind = OutcomeKind::failed, .signal = 15, .error = "signal 15 (TERM)"}, {}},

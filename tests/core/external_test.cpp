@@ -95,7 +95,7 @@ TEST_CASE("R24: an external node's timeout fires") {
   run.prove();
 }
 
-TEST_CASE("only succeeded and failed are told from outside; no executor speaks for an external") {
+TEST_CASE("only succeeded and failed are told from outside, no executor speaks for an external") {
   Run run{approval()};
   run.end("a", succeeded());
   for (const OutcomeKind kind :

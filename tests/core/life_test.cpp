@@ -55,7 +55,7 @@ TEST_CASE("a done and the successors that it frees are one pass") {
   CHECK(run.state_of("n1") == NodeState::submitted);
 }
 
-TEST_CASE("R5: a run stays running while other branches run, then fails; descendants are skipped") {
+TEST_CASE("R5: a run stays running while other branches run, then fails, descendants are skipped") {
   Run run{pipeline({task("bad"), task("behind", {"bad"}), task("good"), task("after", {"good"})})};
   run.end("bad", failed());
   CHECK(run.result() == RunState::running);
@@ -212,7 +212,7 @@ TEST_CASE("nodes start by priority, then in document order, while slots last") {
   CHECK(run.state_of("d") == NodeState::submitted);
 }
 
-TEST_CASE("a wide node waits for room and is not overtaken; one too wide runs alone") {
+TEST_CASE("a wide node waits for room and is not overtaken, one too wide runs alone") {
   PipelineSpec spec = pipeline({task("first"), task("wide", {"first"}), task("thin", {"first"})});
   spec.nodes[1].slots = 100;
   Run run{std::move(spec), {.slots = 4, .slots_max = 4}};
