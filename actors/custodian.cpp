@@ -59,6 +59,11 @@ Custodian::Custodian(caf::actor_config& config, std::vector<Executor*> executors
   set_down_handler([this](caf::down_msg& down) { detach(down.source); });
 }
 
+/// Runs' actors and this one hold each other: ended, it lets go, or neither is ever destroyed.
+void Custodian::on_exit() {
+  runs_.clear();
+}
+
 Custodian::behavior_type Custodian::make_behavior() {
   return {
       [this](const Describe&) {

@@ -27,6 +27,7 @@ class Custodian : public Observed<CustodianHandle::base> {
 
   const char* name() const override { return "custodian"; }
   behavior_type make_behavior() override;
+  void on_exit() override;
 
  private:
   template <class Item>

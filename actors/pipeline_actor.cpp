@@ -46,6 +46,13 @@ PipelineActor::PipelineActor(caf::actor_config& config, HeldRun held, Colleagues
   }
 }
 
+/// The replica's detached actors must not be kept by a run that has left: an engine's end waits for
+/// the last handle to them.
+void PipelineActor::on_exit() {
+  colleagues_ = Colleagues{};
+  supervisor_ = SupervisorHandle{};
+}
+
 PipelineActor::behavior_type PipelineActor::make_behavior() {
   start();
   return {

@@ -41,6 +41,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
 
   const char* name() const override { return "pipeline"; }
   behavior_type make_behavior() override;
+  void on_exit() override;
 
  private:
   /// A decision whose commit is awaited, with what it was made of in case it must be made anew.

@@ -71,6 +71,8 @@ class ChildProcess {
 
   void signal(int number) const { ::kill(pid_, number); }
 
+  std::string err_so_far() const { return test::read_file(err()); }
+
   ChildEnd wait() {
     eventually([this] {
       int status = 0;
