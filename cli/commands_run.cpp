@@ -5,6 +5,7 @@
 #include "cli/run_text.hpp"
 #include "cli/run_watch.hpp"
 #include "cli/signals.hpp"
+#include "core/duration.hpp"
 #include "formats/pipeline_file.hpp"
 #include "persistence/codec.hpp"
 

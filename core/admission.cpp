@@ -133,8 +133,7 @@ Result<Attempt> admit_node_done(const PipelineState& state, const NodeDoneInput&
   }
   const NodeRecord& node = state.node(*found);
   const std::string named = "node \"" + input.node + "\"";
-  const bool is_external = std::holds_alternative<ExternalAction>(state.spec(*found).action);
-  if (!is_external && !input.force_reason) {
+  if (!is_external(state.spec(*found)) && !input.force_reason) {
     return fail(ErrorCode::not_external,
                 named +
                     " is not external: only its executor reports its end (an operator may end "

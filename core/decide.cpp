@@ -1,7 +1,7 @@
 #include "core/decide.hpp"
 
 #include "core/admission.hpp"
-#include "core/duration_text.hpp"
+#include "core/duration.hpp"
 #include "core/retry.hpp"
 #include "core/run_result.hpp"
 
@@ -27,10 +27,6 @@ class RandomSequence {
  private:
   std::uint64_t state_;
 };
-
-bool is_external(const NodeSpec& spec) {
-  return std::holds_alternative<ExternalAction>(spec.action);
-}
 
 /// Collects the events and effects of one pass.
 class Decider {
@@ -208,7 +204,7 @@ Outcome Decider::judged(NodeIndex index, Outcome outcome) const {
     const auto timeout = draft().spec(index).timeout;
     outcome.error = draft().run().stop_cause == StopCause::timeout || !timeout
                         ? "the run timed out"
-                        : "timed out after " + duration_text(*timeout);
+                        : "timed out after " + write_duration(*timeout);
   }
   return outcome;
 }

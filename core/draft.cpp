@@ -12,10 +12,6 @@ std::uint32_t& count_of(NodeCounts& counts, NodeState state) {
   return counts[static_cast<std::size_t>(state)];
 }
 
-bool is_external(const NodeSpec& spec) {
-  return std::holds_alternative<ExternalAction>(spec.action);
-}
-
 bool is_slurm(const NodeSpec& spec) {
   const auto* command = std::get_if<CommandAction>(&spec.action);
   return command != nullptr && command->executor == CommandExecutor::slurm;

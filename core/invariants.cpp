@@ -31,7 +31,7 @@ class Inspection {
   void inspect_node(NodeIndex index) {
     const NodeRecord& node = state_.node(index);
     const std::string name = "node \"" + state_.spec(index).id + "\": ";
-    const bool external = std::holds_alternative<ExternalAction>(state_.spec(index).action);
+    const bool external = is_external(state_.spec(index));
     const bool open = has_open_attempt(node.state);
     ++counts_[static_cast<std::size_t>(node.state)];
     if (external && node.state == NodeState::running) {

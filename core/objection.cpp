@@ -169,7 +169,7 @@ struct Objector {
     if (const auto answer = on_attempt(node, attempt, signal)) {
       return answer;
     }
-    return std::holds_alternative<ExternalAction>(draft.spec(node).action)
+    return is_external(draft.spec(node))
                ? Answer{"node " + named(draft, node) + " is external: no executor has it"}
                : std::nullopt;
   }
