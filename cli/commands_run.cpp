@@ -7,7 +7,6 @@
 #include "cli/signals.hpp"
 #include "core/duration.hpp"
 #include "formats/pipeline_file.hpp"
-#include "persistence/codec.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -28,16 +27,16 @@ ExitCode conclude(const Session& session, Store& store, const RunRow& row) {
 }
 
 Result<void> check_same(const Session& session, const Definition& definition, const RunRow& row) {
-  const std::string hash = content_hash(write_pipeline(definition.spec()));
-  if (hash == row.definition) {
+  if (is_run_of(row, definition)) {
     return {};
   }
   const std::string run = row.run.text();
   return fail(ErrorCode::different_pipeline,
-              "run " + session.arguments.file + ": it differs (definition " + hash +
-                  ") from the definition of " +
-                  (is_terminal(row.summary.state) ? "the run " : "the live run ") + run + " (" +
-                  row.definition + "); wait for that one or stop it first: stagecall stop " + run);
+              is_terminal(row.summary.state)
+                  ? session.arguments.file + " differs from the definition of " + run +
+                        ", which this request id has started; use another id"
+                  : session.arguments.file + " differs from the definition of the live run " + run +
+                        "; wait for that one or stop it first: stagecall stop " + run);
 }
 
 /// Interrupted: local attempts get their grace, the rest is left to whoever comes next.

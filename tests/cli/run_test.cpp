@@ -108,6 +108,9 @@ TEST_CASE_FIXTURE(CliFixture, "run of a file that differs from the live run is r
   CHECK(error["code"] == "different_pipeline");
   CHECK(contains(error["message"], "p/1"));
   CHECK(contains(error["message"], other));
+  const ChildEnd again = call({"start", other});
+  CHECK(again.exit_code == 0);
+  CHECK(contains(again.err, "p/1 is there already, with another definition"));
   CHECK(call_json({"status"}, 0)["runs"].size() == 1);
 }
 
