@@ -32,7 +32,11 @@ class CliFixture {
 
   std::unique_ptr<ChildProcess> launch(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), STAGECALL_BINARY_DIR "/stagecall");
-    return std::make_unique<ChildProcess>(arguments, environment_);
+    return launch_program(arguments);
+  }
+  /// Any program, in the same environment.
+  std::unique_ptr<ChildProcess> launch_program(const std::vector<std::string>& argv) {
+    return std::make_unique<ChildProcess>(argv, environment_);
   }
 
   /// The one JSON value that stdout must be.
@@ -52,6 +56,8 @@ class CliFixture {
     return folder_ / name;
   }
 
+  /// The folder of all it has; each process started from here has it in its environment.
+  const std::string& home() const { return folder_.path(); }
   std::string path(const std::string& name) const { return folder_ / name; }
   std::string store() const { return folder_ / "state/stagecall/stagecall.db"; }
   bool has_store() const { return std::filesystem::exists(folder_ / "state"); }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -71,16 +72,21 @@ class ChildProcess {
 
   void signal(int number) const { ::kill(pid_, number); }
 
+  pid_t pid() const { return pid_; }
+
+  /// What it has written so far to stderr.
   std::string err_so_far() const { return test::read_file(err()); }
 
-  ChildEnd wait() {
-    eventually([this] {
-      int status = 0;
-      if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) {
-        status_ = status;
-      }
-      return status_.has_value();
-    });
+  bool has_ended() {
+    int status = 0;
+    if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+      status_ = status;
+    }
+    return status_.has_value();
+  }
+
+  ChildEnd wait(std::chrono::seconds bound = std::chrono::seconds{30}) {
+    eventually([this] { return has_ended(); }, bound);
     const bool exited = status_ && WIFEXITED(*status_);
     return {exited ? WEXITSTATUS(*status_) : -1, test::read_file(out()), test::read_file(err())};
   }

@@ -7,8 +7,8 @@
 namespace stagecall::testing {
 
 template <class Predicate>
-bool eventually(Predicate is_true) {
-  const auto give_up_at = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+bool eventually(Predicate is_true, std::chrono::seconds bound = std::chrono::seconds{30}) {
+  const auto give_up_at = std::chrono::steady_clock::now() + bound;
   while (!is_true()) {
     if (std::chrono::steady_clock::now() > give_up_at) {
       return false;

@@ -25,14 +25,35 @@ inline std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-inline std::vector<ProcessEntry> children_of(pid_t parent) {
-  std::vector<ProcessEntry> found;
+/// The numbers of all processes that live or wait to be reaped.
+inline std::vector<pid_t> all_processes() {
+  std::vector<pid_t> found;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator{"/proc", ignored}) {
-    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) {
-      continue;
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") == std::string::npos) {
+      found.push_back(static_cast<pid_t>(std::stol(name)));
     }
-    const std::string stat = read_file(entry.path() / "stat");
+  }
+  return found;
+}
+
+/// Those whose environment holds the text. A zombie has none.
+inline std::vector<pid_t> processes_with(const std::string& text) {
+  std::vector<pid_t> found;
+  for (const pid_t pid : all_processes()) {
+    const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ");
+    if (environment.find(text) != std::string::npos) {
+      found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+inline std::vector<ProcessEntry> children_of(pid_t parent) {
+  std::vector<ProcessEntry> found;
+  for (const pid_t pid : all_processes()) {
+    const std::string stat = read_file("/proc/" + std::to_string(pid) + "/stat");
     const auto name_start = stat.find('(');
     const auto name_end = stat.rfind(')');
     if (name_start == std::string::npos || name_end == std::string::npos) {

@@ -1,0 +1,64 @@
+// The built `stagecall` as whole processes, with a run log beside its store; judged from outside.
+#pragma once
+
+#include "platform/random.hpp"
+#include "tests/cli/cli_fixture.hpp"
+#include "tests/support/process_table.hpp"
+#include "tests/system/run_log.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace stagecall::testing {
+
+/// For runs of a thousand commands under sanitizers on a busy machine.
+inline constexpr std::chrono::seconds kLongRun{240};
+
+class SystemFixture : public CliFixture {
+ public:
+  std::string log_path() const { return path("run.log"); }
+  std::vector<LogLine> log() const { return read_log(log_path()); }
+
+  std::size_t count(const std::string& word) const {
+    std::size_t found = 0;
+    for (const LogLine& line : log()) {
+      found += line.word == word ? 1U : 0U;
+    }
+    return found;
+  }
+
+  std::vector<nlohmann::json> history(const std::string& run) {
+    const ChildEnd end = call({"history", run, "--json"});
+    std::vector<nlohmann::json> lines;
+    std::istringstream text{end.out};
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+    }
+    return lines;
+  }
+
+  /// Every process that has this test's home: stagecall, its launcher, its commands.
+  std::vector<pid_t> processes() const { return processes_with(home()); }
+  bool eventually_no_process() const {
+    return eventually([this] { return processes().empty(); });
+  }
+  bool eventually_logged(const std::string& word, std::size_t times) const {
+    return eventually([&] { return count(word) >= times; });
+  }
+
+  /// No rule was broken, by history alone.
+  void check_verified() {
+    const ChildEnd end = call({"verify"});
+    INFO(end.out << end.err);
+    CHECK(end.exit_code == 0);
+  }
+};
+
+/// A new seed each time, or the one of STAGECALL_SEED to see a failure again.
+inline std::uint64_t test_seed() {
+  const char* given = std::getenv("STAGECALL_SEED");
+  return given != nullptr ? std::stoull(given) : random_number();
+}
+
+}  // namespace stagecall::testing
