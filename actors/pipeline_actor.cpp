@@ -184,7 +184,10 @@ void PipelineActor::committed(const Result<Reply>& reply) {
     case ErrorCode::outcome_unknown: read_back(); break;
     case ErrorCode::fenced:
     case ErrorCode::history_moved:
-    case ErrorCode::not_found: leave(reply.error().message); break;
+    case ErrorCode::not_found:
+      flight_.reset();
+      leave(reply.error().message);
+      break;
     default:
       spdlog::warn("append_failed run={} error=\"{}\"", run_.text(), reply.error().message);
       retake_flight();
@@ -278,7 +281,7 @@ void PipelineActor::take_inbox(const std::vector<InboxRow>& rows) {
     std::visit([this](const auto& message) { pending_.push_back(Input{message}); }, row.message);
   }
   if (!rows.empty()) {
-    inbox_again_ = rows.size() == kLimits.inbox_read_max;
+    inbox_again_ = inbox_again_ || rows.size() == kLimits.inbox_read_max;
     pending_cause_ = Cause::event;
     pass();
   }
@@ -366,8 +369,22 @@ void PipelineActor::leave_if_done() {
 
 void PipelineActor::leave(const std::string& reason) {
   if (!std::exchange(left_, true)) {
+    withhold_launches();
     send(supervisor_, RunLeft{status(), reason});
     quit();
+  }
+}
+
+/// The commit that is awaited may yet become durable; what follows from it does not happen here.
+void PipelineActor::withhold_launches() {
+  WithholdLaunches order{this, {}};
+  for (const Effect& effect : flight_ ? flight_->decision.effects : std::vector<Effect>{}) {
+    if (const auto* launch = std::get_if<LaunchEffect>(&effect)) {
+      order.keys.push_back(key_of(launch->node, launch->attempt, launch->nonce));
+    }
+  }
+  if (!order.keys.empty()) {
+    send(colleagues_.custodian, std::move(order));
   }
 }
 

@@ -71,6 +71,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void balance_slots(std::uint32_t considered);
   void leave_if_done();
   void leave(const std::string& reason);
+  void withhold_launches();
   void tick(const Tick& tick);
   void arm();
   AttemptKey key_of(NodeIndex node, Attempt attempt, Nonce nonce) const;

@@ -102,6 +102,7 @@ void Supervisor::started(const StartRequest& start_request, RunStartedReply repl
   }
   ++counters_["started"];
   adopting_.insert(reply.row.run);
+  joined_.insert(reply.row.run);
   request(colleagues_.lock_manager, kLimits.store_timeout, AcquireLease{reply.row.run})
       .then(
           [this, start_request, row = reply.row](const LeaseResponse& response) {

@@ -31,9 +31,14 @@ class FaultyStore final : public Store {
   /// Faults concern batches in which this is true of a write; the next one only, if `once`.
   std::function<bool(const Write&)> concerns = [](const Write&) { return true; };
   bool once = false;
+  /// Called for each write before its batch is written.
+  std::function<void(const Write&)> on_write = [](const Write&) {};
   std::size_t faults = 0;  ///< that have happened
 
   Result<std::vector<Result<Reply>>> write(const std::vector<Write>& batch) override {
+    for (const Write& write : batch) {
+      on_write(write);
+    }
     const bool concerned = std::any_of(batch.begin(), batch.end(), concerns);
     const Fault now = concerned ? fault : Fault::none;
     if (now == Fault::none) {
