@@ -65,6 +65,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void read_back();
   void settle_doubt(const Result<RunRow>& row);
   void look_into_inbox();
+  void inbox_read(const Result<std::vector<InboxRow>>& rows);
   void take_inbox(const std::vector<InboxRow>& rows);
   void park();
   void carry_out(const std::vector<Effect>& effects);

@@ -48,6 +48,7 @@ Supervisor::behavior_type Supervisor::make_behavior() {
       [this](const Nudged& nudge) { nudged(nudge.text); },
       [this](const RunLeft& news) { left(news); },
       [this](const Tick&) {
+        std::erase_if(definitions_, [](const auto& each) { return each.second.expired(); });
         survey(std::exchange(survey_whole_, false));
         arm();
       },
@@ -246,11 +247,17 @@ void Supervisor::load(const RunId& run, Term term, Trust trust) {
             if (response.loaded) {
               loaded(*response.loaded, term, trust);
             } else {
-              broken_.insert(run);
-              give_up(run, response.loaded.error().message);
+              load_failed(run, response.loaded.error());
             }
           },
           [this, run](const caf::error&) { give_up(run, "the store did not answer"); });
+}
+
+void Supervisor::load_failed(const RunId& run, const Error& error) {
+  if (error.code == ErrorCode::store_damaged) {
+    broken_.insert(run);
+  }
+  give_up(run, error.message);
 }
 
 void Supervisor::loaded(LoadedRun run, Term term, Trust trust) {

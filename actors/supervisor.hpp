@@ -48,6 +48,7 @@ class Supervisor : public Observed<SupervisorHandle::base> {
   void adopt(const RunId& run, Term term_read);
   void open_term(const RunId& run, Term term_read, Trust trust);
   void load(const RunId& run, Term term, Trust trust);
+  void load_failed(const RunId& run, const Error& error);
   void loaded(LoadedRun run, Term term, Trust trust);
   void spawn_run(HeldRun held);
   void give_up(const RunId& run, const std::string& reason);
