@@ -167,10 +167,16 @@ void Supervisor::survey(bool whole) {
             if (response.survey) {
               take(*response.survey);
             } else {
-              spdlog::warn("survey_failed error=\"{}\"", response.survey.error().message);
+              survey_failed(response.survey.error().message);
             }
           },
-          [](const caf::error&) { spdlog::warn("survey_failed error=\"no answer\""); });
+          [this](const caf::error&) { survey_failed("no answer"); });
+}
+
+/// It may have been meant to read what has not changed since: the next one does.
+void Supervisor::survey_failed(const std::string& cause) {
+  spdlog::warn("survey_failed error=\"{}\"", cause);
+  survey_whole_ = true;
 }
 
 void Supervisor::take(const Survey& survey) {

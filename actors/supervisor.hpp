@@ -43,6 +43,7 @@ class Supervisor : public Observed<SupervisorHandle::base> {
   InboxPromise put_inbox(const InboxRequest& request);
   void join(const RunId& run);
   void survey(bool whole);
+  void survey_failed(const std::string& cause);
   void take(const Survey& survey);
   bool may_adopt(const RunId& run) const;
   void adopt(const RunId& run, Term term_read);

@@ -61,10 +61,14 @@ TEST_CASE("T11: what cannot be read back lets the run go, and nothing is lost or
     store.fault = fault;
     store.once = true;
     store.reads_fail = true;
+    store.surveys_fail = true;
     world.executor().end("a");
     world.run();
     CHECK(world.runs(world.replica()).empty());
-    world.advance(7s);  // an adoption fails as well
+    world.advance(6s);
+    store.surveys_fail = false;
+    world.advance(6s);  // now its history cannot be read
+    CHECK(world.runs(world.replica()).empty());
     store.reads_fail = false;
     world.advance(12s);
     REQUIRE(world.runs(world.replica()).size() == 1);

@@ -27,7 +27,8 @@ class FaultyStore final : public Store {
   explicit FaultyStore(std::unique_ptr<Store> real) : real_(std::move(real)) {}
 
   Fault fault = Fault::none;
-  bool reads_fail = false;
+  bool reads_fail = false;    ///< of one run
+  bool surveys_fail = false;  ///< of all runs
   /// Faults concern batches in which this is true of a write; the next one only, if `once`.
   std::function<bool(const Write&)> concerns = [](const Write&) { return true; };
   bool once = false;
@@ -66,7 +67,7 @@ class FaultyStore final : public Store {
     return read<Result<std::vector<RunRow>>>([&] { return real_->runs(); });
   }
   Result<std::vector<LiveRun>> live_runs() override {
-    return read<Result<std::vector<LiveRun>>>([&] { return real_->live_runs(); });
+    return surveys_fail ? Result<std::vector<LiveRun>>{unavailable()} : real_->live_runs();
   }
   Result<std::vector<StoredPass>> history(const RunId& run, Seq after) override {
     return read<Result<std::vector<StoredPass>>>([&] { return real_->history(run, after); });
