@@ -76,6 +76,7 @@ Custodian::behavior_type Custodian::make_behavior() {
       },
       [this](const AttachRun& request) { attach(request); },
       [this](const LaunchOrder& order) { submit(order); },
+      [this](const WithholdLaunches& order) { withhold(order); },
       [this](const CancelOrder& order) { cancel(order); },
       [this](const QueryOrder& order) { query(order); },
       [this](const AcknowledgeOrder& order) { acknowledge(order); },
@@ -171,6 +172,13 @@ void Custodian::submit_failed(const LaunchOrder& order, Executor& executor,
   }
   contained(executor, [&] { executor.cancel(std::move(cancels)); });
   route(failed);
+}
+
+void Custodian::withhold(const WithholdLaunches& order) {
+  detach(order.actor.address());
+  for (const AttemptKey& key : order.keys) {
+    to_inbox({key, SaysEnded{{.kind = OutcomeKind::not_launched}, {}}});
+  }
 }
 
 void Custodian::cancel(const CancelOrder& order) {

@@ -44,6 +44,7 @@ class Custodian : public Observed<CustodianHandle::base> {
   Executor* executor_of(const NodeSpec& node) const;
   void submit(const LaunchOrder& order);
   void submit_failed(const LaunchOrder& order, Executor& executor, const std::string& cause);
+  void withhold(const WithholdLaunches& order);
   void cancel(const CancelOrder& order);
   void query(const QueryOrder& order);
   void acknowledge(const AcknowledgeOrder& order);

@@ -167,6 +167,12 @@ struct AttachRun {
 struct LaunchOrder {
   std::vector<Launch> launches;
 };
+/// The actor lets its run go and does not know whether these attempts were recorded. If they were,
+/// whoever comes next must know that they were not launched.
+struct WithholdLaunches {
+  PipelineHandle actor;
+  std::vector<AttemptKey> keys;
+};
 /// One recorded attempt, who launched it, and what it runs.
 struct CustodyItem {
   AttemptKey key;
@@ -188,9 +194,9 @@ struct ExecutorReports {
 
 using CustodianHandle =
     caf::typed_actor<Describes, caf::reacts_to<AttachRun>, caf::reacts_to<LaunchOrder>,
-                     caf::reacts_to<CancelOrder>, caf::reacts_to<QueryOrder>,
-                     caf::reacts_to<AcknowledgeOrder>, caf::reacts_to<ExecutorReports>,
-                     caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
+                     caf::reacts_to<WithholdLaunches>, caf::reacts_to<CancelOrder>,
+                     caf::reacts_to<QueryOrder>, caf::reacts_to<AcknowledgeOrder>,
+                     caf::reacts_to<ExecutorReports>, caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
 
 // ---- supervisor ----
 
@@ -269,6 +275,7 @@ STAGECALL_LOCAL_MESSAGE(ReleaseLease)
 STAGECALL_LOCAL_MESSAGE(WantSlots)
 STAGECALL_LOCAL_MESSAGE(AttachRun)
 STAGECALL_LOCAL_MESSAGE(LaunchOrder)
+STAGECALL_LOCAL_MESSAGE(WithholdLaunches)
 STAGECALL_LOCAL_MESSAGE(CancelOrder)
 STAGECALL_LOCAL_MESSAGE(QueryOrder)
 STAGECALL_LOCAL_MESSAGE(AcknowledgeOrder)

@@ -191,7 +191,10 @@ void PipelineActor::committed(const Result<Reply>& reply) {
     case ErrorCode::outcome_unknown: read_back(); break;
     case ErrorCode::fenced:
     case ErrorCode::history_moved:
-    case ErrorCode::not_found: leave(reply.error().message); break;
+    case ErrorCode::not_found:
+      flight_.reset();
+      leave(reply.error().message);
+      break;
     default:
       spdlog::warn("append_failed run={} error=\"{}\"", run_.text(), reply.error().message);
       retake_flight();
@@ -260,14 +263,22 @@ void PipelineActor::look_into_inbox() {
   }
   inbox_reading_ = true;
   request(colleagues_.store, kLimits.store_timeout, ReadInbox{run_})
-      .then(
-          [this](const InboxResponse& response) {
-            inbox_reading_ = false;
-            if (response.rows) {
-              take_inbox(*response.rows);
-            }
-          },
-          [this](const caf::error&) { inbox_reading_ = false; });
+      .then([this](const InboxResponse& response) { inbox_read(response.rows); },
+            [this](const caf::error&) {
+              inbox_read(fail(ErrorCode::store_unavailable, "no answer"));
+            });
+}
+
+/// What cannot be read now is looked at again with the next tick.
+void PipelineActor::inbox_read(const Result<std::vector<InboxRow>>& rows) {
+  inbox_reading_ = false;
+  if (!rows) {
+    inbox_again_ = true;
+  } else if (!rows->empty()) {
+    take_inbox(*rows);
+  } else if (std::exchange(inbox_again_, false)) {
+    look_into_inbox();
+  }
 }
 
 /// Rows that were read before are in a pass that has not been committed yet, or in pending_.
@@ -284,11 +295,9 @@ void PipelineActor::take_inbox(const std::vector<InboxRow>& rows) {
     pending_consumed_.push_back(row.id);
     std::visit([this](const auto& message) { pending_.push_back(Input{message}); }, row.message);
   }
-  if (!rows.empty()) {
-    inbox_again_ = rows.size() == kLimits.inbox_read_max;
-    pending_cause_ = Cause::event;
-    pass();
-  }
+  inbox_again_ = inbox_again_ || rows.size() == kLimits.inbox_read_max;
+  pending_cause_ = Cause::event;
+  pass();
 }
 
 void PipelineActor::park() {
@@ -373,8 +382,22 @@ void PipelineActor::leave_if_done() {
 
 void PipelineActor::leave(const std::string& reason) {
   if (!std::exchange(left_, true)) {
+    withhold_launches();
     send(supervisor_, RunLeft{status(), reason});
     quit();
+  }
+}
+
+/// The commit that is awaited may yet become durable; what follows from it does not happen here.
+void PipelineActor::withhold_launches() {
+  WithholdLaunches order{this, {}};
+  for (const Effect& effect : flight_ ? flight_->decision.effects : std::vector<Effect>{}) {
+    if (const auto* launch = std::get_if<LaunchEffect>(&effect)) {
+      order.keys.push_back(key_of(launch->node, launch->attempt, launch->nonce));
+    }
+  }
+  if (!order.keys.empty()) {
+    send(colleagues_.custodian, std::move(order));
   }
 }
 
@@ -385,6 +408,7 @@ void PipelineActor::tick(const Tick& message) {
   timer_due_ = BootTime::max();
   const BootTime boot = settings_->clock->boot();
   const auto& deadlines = state_.deadlines();
+  ticked_ = ticked_ || boot >= tick_due_;  // whatever the next pass is counted as
   const bool deadline_passed =
       state_.run().timeout_at <= now() || (!deadlines.empty() && deadlines.begin()->first <= now());
   if (deadline_passed || boot >= pending_due_) {
@@ -392,13 +416,17 @@ void PipelineActor::tick(const Tick& message) {
   } else if (boot >= tick_due_) {
     take(TickInput{}, Cause::tick);
   }
+  if (std::exchange(inbox_again_, false)) {
+    look_into_inbox();
+  }
   arm();
 }
 
 /// One timer at a time, set to the earliest of the tick, the next deadline, and news that waits. A
-/// timer that is early for what is due by then is set again, so that passes cost no timers.
+/// timer that is early for what is due by then is set again, so that passes cost no timers. While a
+/// commit is awaited nothing can be done: what it leads to arms again.
 void PipelineActor::arm() {
-  if (left_) {
+  if (left_ || flight_) {
     return;
   }
   const BootTime boot = settings_->clock->boot();

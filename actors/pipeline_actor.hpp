@@ -66,12 +66,14 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void read_back();
   void settle_doubt(const Result<RunRow>& row);
   void look_into_inbox();
+  void inbox_read(const Result<std::vector<InboxRow>>& rows);
   void take_inbox(const std::vector<InboxRow>& rows);
   void park();
   void carry_out(const std::vector<Effect>& effects);
   void balance_slots(std::uint32_t considered);
   void leave_if_done();
   void leave(const std::string& reason);
+  void withhold_launches();
   void tick(const Tick& tick);
   void arm();
   AttemptKey key_of(NodeIndex node, Attempt attempt, Nonce nonce) const;

@@ -182,11 +182,9 @@ std::optional<RunStatus> EmbeddedReplica::status(const RunId& run) {
 }
 
 void EmbeddedReplica::drain(Duration grace) {
-  const RunList held = runs();
-  if (held.runs.empty()) {
-    return;
-  }
+  // First: a run that is being adopted meanwhile is given up.
   caf::anon_send(actors_->supervisor, Drain{grace});
+  const RunList held = runs();
   const BootTime deadline = clock_.boot() + grace + kDrainMargin;
   for (const auto& [run, actor] : held.runs) {
     departures_.wait(run, std::max(Duration{0}, deadline - clock_.boot()));

@@ -48,6 +48,7 @@ Supervisor::behavior_type Supervisor::make_behavior() {
       [this](const Nudged& nudge) { nudged(nudge.text); },
       [this](const RunLeft& news) { left(news); },
       [this](const Tick&) {
+        std::erase_if(definitions_, [](const auto& each) { return each.second.expired(); });
         survey(std::exchange(survey_whole_, false));
         arm();
       },
@@ -102,6 +103,7 @@ void Supervisor::started(const StartRequest& start_request, RunStartedReply repl
   }
   ++counters_["started"];
   adopting_.insert(reply.row.run);
+  joined_.insert(reply.row.run);
   request(colleagues_.lock_manager, kLimits.store_timeout, AcquireLease{reply.row.run})
       .then(
           [this, start_request, row = reply.row](const LeaseResponse& response) {
@@ -165,10 +167,16 @@ void Supervisor::survey(bool whole) {
             if (response.survey) {
               take(*response.survey);
             } else {
-              spdlog::warn("survey_failed error=\"{}\"", response.survey.error().message);
+              survey_failed(response.survey.error().message);
             }
           },
-          [](const caf::error&) { spdlog::warn("survey_failed error=\"no answer\""); });
+          [this](const caf::error&) { survey_failed("no answer"); });
+}
+
+/// It may have been meant to read what has not changed since: the next one does.
+void Supervisor::survey_failed(const std::string& cause) {
+  spdlog::warn("survey_failed error=\"{}\"", cause);
+  survey_whole_ = true;
 }
 
 void Supervisor::take(const Survey& survey) {
@@ -245,11 +253,17 @@ void Supervisor::load(const RunId& run, Term term, Trust trust) {
             if (response.loaded) {
               loaded(*response.loaded, term, trust);
             } else {
-              broken_.insert(run);
-              give_up(run, response.loaded.error().message);
+              load_failed(run, response.loaded.error());
             }
           },
           [this, run](const caf::error&) { give_up(run, "the store did not answer"); });
+}
+
+void Supervisor::load_failed(const RunId& run, const Error& error) {
+  if (error.code == ErrorCode::store_damaged) {
+    broken_.insert(run);
+  }
+  give_up(run, error.message);
 }
 
 void Supervisor::loaded(LoadedRun run, Term term, Trust trust) {

@@ -27,13 +27,19 @@ class FaultyStore final : public Store {
   explicit FaultyStore(std::unique_ptr<Store> real) : real_(std::move(real)) {}
 
   Fault fault = Fault::none;
-  bool reads_fail = false;
+  bool reads_fail = false;    ///< of one run
+  bool surveys_fail = false;  ///< of all runs
   /// Faults concern batches in which this is true of a write; the next one only, if `once`.
   std::function<bool(const Write&)> concerns = [](const Write&) { return true; };
   bool once = false;
+  /// Called for each write before its batch is written.
+  std::function<void(const Write&)> on_write = [](const Write&) {};
   std::size_t faults = 0;  ///< that have happened
 
   Result<std::vector<Result<Reply>>> write(const std::vector<Write>& batch) override {
+    for (const Write& write : batch) {
+      on_write(write);
+    }
     const bool concerned = std::any_of(batch.begin(), batch.end(), concerns);
     const Fault now = concerned ? fault : Fault::none;
     if (now == Fault::none) {
@@ -61,7 +67,7 @@ class FaultyStore final : public Store {
     return read<Result<std::vector<RunRow>>>([&] { return real_->runs(); });
   }
   Result<std::vector<LiveRun>> live_runs() override {
-    return read<Result<std::vector<LiveRun>>>([&] { return real_->live_runs(); });
+    return surveys_fail ? Result<std::vector<LiveRun>>{unavailable()} : real_->live_runs();
   }
   Result<std::vector<StoredPass>> history(const RunId& run, Seq after) override {
     return read<Result<std::vector<StoredPass>>>([&] { return real_->history(run, after); });
