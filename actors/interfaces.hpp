@@ -138,6 +138,7 @@ struct WatchLease {
 };
 struct ReleaseLease {
   RunId run;
+  bool is_offered = false;  ///< once it is free the other replicas are nudged to take it
 };
 
 using LockManagerHandle =

@@ -23,7 +23,7 @@ LockManager::behavior_type LockManager::make_behavior() {
           send(request.watcher, LeaseGone{});
         }
       },
-      [this](const ReleaseLease& request) { release(request.run); },
+      [this](const ReleaseLease& request) { release(request); },
       [this](const Flush&) { flush(); },
       [this](const Tick&) {
         armed_ = false;
@@ -36,6 +36,7 @@ LockManager::behavior_type LockManager::make_behavior() {
 void LockManager::on_exit() {
   for (const auto& [run, held] : held_) {
     releasing_.push_back({run, held.token});
+    is_offering_ = true;
   }
   held_.clear();
   release_gathered();
@@ -48,12 +49,13 @@ LockManager::Promise LockManager::gather(const AcquireLease& request) {
   return promise;
 }
 
-void LockManager::release(const RunId& run) {
-  const auto held = held_.find(run);
+void LockManager::release(const ReleaseLease& request) {
+  const auto held = held_.find(request.run);
   if (held == held_.end()) {
     return;
   }
-  releasing_.push_back({run, held->second.token});
+  releasing_.push_back({request.run, held->second.token});
+  is_offering_ = is_offering_ || request.is_offered;
   held_.erase(held);
   gather_flush();
 }
@@ -115,6 +117,9 @@ void LockManager::release_gathered() {
   // A release that fails ends with its ttl.
   if (leases_.release(requests)) {
     counters_["released"] += requests.size();
+  }
+  if (std::exchange(is_offering_, false)) {
+    settings_->nudge("", "");
   }
 }
 

@@ -39,7 +39,7 @@ class LockManager : public Observed<LockManagerHandle::base> {
   };
 
   Promise gather(const AcquireLease& request);
-  void release(const RunId& run);
+  void release(const ReleaseLease& request);
   void gather_flush();
   void flush();
   void acquire_gathered();
@@ -55,6 +55,7 @@ class LockManager : public Observed<LockManagerHandle::base> {
   std::vector<std::pair<RunId, Promise>> acquiring_;
   std::vector<LeaseRequest> releasing_;
   bool flush_sent_ = false;
+  bool is_offering_ = false;  ///< some of releasing_ live on: others are told once they are free
   bool armed_ = false;
   std::map<std::string, std::uint64_t> counters_;
 };

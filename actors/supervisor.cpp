@@ -327,7 +327,7 @@ void Supervisor::give_up(const RunId& run, const std::string& reason) {
   spdlog::info("run_not_adopted run={} reason=\"{}\"", run.text(), reason);
   adopting_.erase(run);
   survey_whole_ = true;  // what is known of it may be out of date
-  send(colleagues_.lock_manager, ReleaseLease{run});
+  send(colleagues_.lock_manager, ReleaseLease{run, draining_});
 }
 
 void Supervisor::left(const RunLeft& news) {
@@ -335,7 +335,7 @@ void Supervisor::left(const RunLeft& news) {
   if (!news.reason.empty()) {
     spdlog::info("run_left run={} reason=\"{}\"", run.text(), news.reason);
   }
-  send(colleagues_.lock_manager, ReleaseLease{run});
+  send(colleagues_.lock_manager, ReleaseLease{run, draining_ && !news.reason.empty()});
   survey_whole_ = true;
   if (news.reason.empty()) {
     joined_.erase(run);

@@ -9,7 +9,7 @@ namespace {
 
 TEST_CASE_FIXTURE(SystemFixture, "H2: a stop reaches a running command without a tick") {
   const std::string body =
-      R"(trap 'echo "told $STAGECALL_KEY $$" >> "$0"; exit 0' TERM; while :; do sleep 0.05; done)";
+      R"(trap 'echo "told $STAGECALL_KEY $$" >> "$0"; exit 1' TERM; while :; do sleep 0.05; done)";
   const nlohmann::json pipeline{
       {"pipeline", "long"},
       {"nodes",
