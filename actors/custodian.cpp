@@ -281,7 +281,7 @@ void Custodian::to_inbox(const AttemptReport& report) {
     spdlog::warn("report_not_stored key={} error=\"{}\"", report.key.text(), cause);
     delayed_send(this, settings_->tick, ExecutorReports{{report}});
   };
-  request(store_, kLimits.store_timeout, WriteRequest{std::move(put)})
+  request(store_, caf::infinite, WriteRequest{std::move(put)})
       .then(
           [this, again, key = report.key](const WriteResponse& response) {
             if (response.reply) {

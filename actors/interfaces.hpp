@@ -1,5 +1,8 @@
 // Which actor understands what: the typed interfaces and the messages that only actors exchange.
-// All messages stay within the process.
+// All messages stay within the process. Requests between actors have no time-out of their own: CAF
+// 0.17 keeps the timer of an answered request until it fires, and with it the actor that asked.
+// What bounds them is the callee: store and lease store bound each call, and a dead actor answers
+// at once with an error.
 #pragma once
 
 #include "core/definition.hpp"
@@ -228,7 +231,8 @@ struct Nudged {
 /// A run's actor ends: its result, or why it lets go of it.
 struct RunLeft {
   RunStatus status;
-  std::string reason{};  ///< empty: the run has ended
+  std::string reason{};    ///< empty: the run has ended
+  bool is_broken = false;  ///< its history cannot be folded: not to be adopted again
 };
 /// A run with a counterpart in memory, for tests and `inspect`.
 struct ListRuns {};

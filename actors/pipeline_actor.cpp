@@ -39,7 +39,11 @@ PipelineActor::PipelineActor(caf::actor_config& config, HeldRun held, Colleagues
       trusted_until_(held.trusted_until),
       tick_due_(boot_anchor_ + phase_of(run_, settings_->tick)) {
   for (const StoredPass& stored : held.history) {
-    state_.apply(stored.pass);
+    if (auto objection = state_.try_apply(stored.pass)) {
+      fold_objection_ = "pass " + std::to_string(stored.pass.seq.value) +
+                        " of its history does not follow: " + *objection;
+      return;
+    }
   }
   if (!held.term_recorded) {
     pending_.push_back(TermInput{settings_->self});
@@ -97,6 +101,12 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
 }
 
 void PipelineActor::start() {
+  if (fold_objection_) {
+    left_ = true;
+    send(supervisor_, RunLeft{status(), *fold_objection_, true});
+    quit();
+    return;
+  }
   send(colleagues_.custodian, AttachRun{run_, this});
   send(colleagues_.lock_manager, WatchLease{run_, this});
   if (!pending_.empty()) {
@@ -177,7 +187,7 @@ void PipelineActor::commit(Flight flight) {
                     .events = flight_->decision.events,
                     .consumed = flight_->consumed,
                     .summary = summary_of(draft)};
-  request(colleagues_.store, kLimits.store_timeout, WriteRequest{std::move(append)})
+  request(colleagues_.store, caf::infinite, WriteRequest{std::move(append)})
       .then([this](const WriteResponse& response) { committed(response.reply); },
             [this](const caf::error&) { read_back(); });
 }
@@ -237,7 +247,7 @@ void PipelineActor::hold_pending(Duration wait) {
 
 /// The append may or may not be durable: the store knows.
 void PipelineActor::read_back() {
-  request(colleagues_.store, kLimits.store_timeout, ReadRow{run_})
+  request(colleagues_.store, caf::infinite, ReadRow{run_})
       .then([this](const RowResponse& response) { settle_doubt(response.row); },
             [this](const caf::error&) { read_back(); });
 }
@@ -262,7 +272,7 @@ void PipelineActor::look_into_inbox() {
     return;
   }
   inbox_reading_ = true;
-  request(colleagues_.store, kLimits.store_timeout, ReadInbox{run_})
+  request(colleagues_.store, caf::infinite, ReadInbox{run_})
       .then([this](const InboxResponse& response) { inbox_read(response.rows); },
             [this](const caf::error&) {
               inbox_read(fail(ErrorCode::store_unavailable, "no answer"));

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace stagecall {
@@ -84,6 +85,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   RunId run_;
   Term term_;
   PipelineState state_;
+  std::optional<std::string> fold_objection_;  // the history is damaged: nothing is done
   PassCounts passes_;
   Colleagues colleagues_;
   SupervisorHandle supervisor_;

@@ -35,7 +35,7 @@ TEST_CASE("E5: an unexpected message leaves every actor alive, and its sender to
   CHECK(world.executor().launches.back().key.node == "c");
 }
 
-TEST_CASE("an executor that throws at a submit fails that attempt; other runs go on") {
+TEST_CASE("an executor that throws at a submit fails that attempt, other runs go on") {
   World world;
   world.executor().on_submit = [](const Launch& launch) {
     if (launch.key.node == "bad") {
@@ -123,4 +123,33 @@ TEST_CASE("S2: a run whose commit hangs does not spin while it waits") {
   caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(store, caf::exit_reason::user_shutdown);
   world.run();
+}
+
+TEST_CASE("a run whose history does not follow is left alone, and holds up no other") {
+  World world;
+  const RunId run = world.start(pipeline("damaged", {external("gate")}));
+  world.run();
+  world.crash(world.replica());
+  const RunRow row = world.row(run);
+  const auto appended = world.replica().store->write(
+      {AppendPass{.run = run,
+                  .term = row.term,
+                  .previous = row.last_seq,
+                  .at = row.created_at,
+                  .events = {AttemptEnded{.node = NodeIndex{0}, .attempt = Attempt{7}}},
+                  .consumed = {},
+                  .summary = row.summary}});
+  REQUIRE(World::value(appended).front().has_value());
+
+  World::Member& next = world.add_replica("b");
+  world.advance(30s);
+  REQUIRE(next.left.size() == 1);  // looked at once, not at each tick
+  CHECK(next.left.front().is_broken);
+  CHECK(next.left.front().reason.find("no open attempt 7") != std::string::npos);
+  CHECK(world.runs(next).empty());
+  const RunId other = World::value(world.start(pipeline("other", {task("a")}), next)).row.run;
+  world.run();
+  next.executor.end("a");
+  world.run();
+  CHECK(world.row(other).summary.state == RunState::succeeded);
 }
