@@ -14,11 +14,38 @@ ReportInput input_of(const AttemptReport& report) {
   return {report.key.node, report.key.attempt, report.key.nonce, report.news};
 }
 
-AttemptReport refusal(const Launch& launch) {
-  const auto* task = std::get_if<TaskAction>(&launch.node->action);
+Outcome refusal(const NodeSpec& node) {
+  const auto* task = std::get_if<TaskAction>(&node.action);
   const std::string what = task != nullptr ? "task \"" + task->name + '"' : "this command";
-  return {launch.key,
-          SaysEnded{{.kind = OutcomeKind::rejected, .error = "no executor here runs " + what}, {}}};
+  return {.kind = OutcomeKind::rejected, .error = "no executor here runs " + what};
+}
+
+/// Whether this replica's executors may speak for an attempt: while another process may live that
+/// launched it, only that one can tell. Looks at each process once.
+class Authority {
+ public:
+  explicit Authority(const ReplicaIdentity& self) : known_{{self.incarnation, true}} {}
+
+  bool covers(const ReplicaIdentity& custodian) {
+    const auto [found, is_new] = known_.try_emplace(custodian.incarnation, false);
+    if (is_new) {
+      found->second = liveness_of(custodian.process) == Liveness::gone;
+    }
+    return found->second;
+  }
+
+ private:
+  std::map<std::string, bool> known_;  // by incarnation
+};
+
+/// The contract says that executors do not throw; one that does spoils its own call only.
+template <class Call>
+void contained(const Executor& executor, Call call) {
+  try {
+    call();
+  } catch (const std::exception& exception) {
+    spdlog::error("executor_exception executor={} text=\"{}\"", executor.name(), exception.what());
+  }
 }
 
 }  // namespace
@@ -29,34 +56,70 @@ Custodian::Custodian(caf::actor_config& config, std::vector<Executor*> executors
       executors_(std::move(executors)),
       store_(std::move(store)),
       settings_(std::move(settings)) {
-  set_down_handler([this](caf::down_msg& down) {
-    if (const auto found = run_of_.find(down.source.id()); found != run_of_.end()) {
-      runs_.erase(found->second);
-      run_of_.erase(found);
-    }
-  });
+  set_down_handler([this](caf::down_msg& down) { detach(down.source); });
+}
+
+/// Runs' actors and this one hold each other: ended, it lets go, or neither is ever destroyed.
+void Custodian::on_exit() {
+  runs_.clear();
 }
 
 Custodian::behavior_type Custodian::make_behavior() {
   return {
       [this](const Describe&) {
         auto counters = counters_;
-        counters["in_custody"] = custody_.size();
+        auto& in_custody = counters["in_custody"];
+        for (const auto& [run, attempts] : custody_) {
+          in_custody += attempts.size();
+        }
         return ActorDescription{"custodian", "custodian", handled(), std::move(counters)};
       },
-      [this](const AttachRun& request) {
-        runs_[request.run] = request.actor;
-        run_of_[request.actor.id()] = request.run;
-        monitor(request.actor);
-      },
+      [this](const AttachRun& request) { attach(request); },
       [this](const LaunchOrder& order) { submit(order); },
+      [this](const WithholdLaunches& order) { withhold(order); },
       [this](const CancelOrder& order) { cancel(order); },
       [this](const QueryOrder& order) { query(order); },
       [this](const AcknowledgeOrder& order) { acknowledge(order); },
       [this](const ExecutorReports& reports) { route(reports); },
-      [this](const Drain& drain) { delayed_send(this, drain.grace, Tick{}); },
+      [this](const Drain& drain) {
+        draining_ = true;
+        delayed_send(this, drain.grace, Tick{});
+      },
       [this](const Tick&) { interrupt_all(); },
   };
+}
+
+void Custodian::attach(const AttachRun& request) {
+  runs_[request.run] = request.actor;
+  run_of_[request.actor.id()] = request.run;
+  monitor(request.actor);
+  route({kept_ends(request.run)});
+}
+
+/// What the actor was told and has not had recorded waits in the inbox for whoever comes next.
+void Custodian::detach(const caf::actor_addr& actor) {
+  const auto found = run_of_.find(actor.id());
+  if (found == run_of_.end()) {
+    return;
+  }
+  const RunId run = found->second;
+  run_of_.erase(found);
+  if (const auto attached = runs_.find(run); attached->second.address() == actor) {
+    runs_.erase(attached);
+    route({kept_ends(run)});
+  }
+}
+
+std::vector<AttemptReport> Custodian::kept_ends(const RunId& run) const {
+  std::vector<AttemptReport> ends;
+  if (const auto attempts = custody_.find(run); attempts != custody_.end()) {
+    for (const auto& [key, custody] : attempts->second) {
+      if (custody.end) {
+        ends.push_back({key, *custody.end});
+      }
+    }
+  }
+  return ends;
 }
 
 Executor* Custodian::executor_of(const NodeSpec& node) const {
@@ -73,74 +136,114 @@ void Custodian::submit(const LaunchOrder& order) {
   ExecutorReports refused;
   for (const Launch& launch : order.launches) {
     Executor* executor = executor_of(*launch.node);
+    custody_[launch.key.run][launch.key].executor = executor;
     if (executor == nullptr) {
-      refused.reports.push_back(refusal(launch));
-      continue;
+      refused.reports.push_back({launch.key, SaysEnded{refusal(*launch.node), {}}});
+    } else if (draining_) {
+      refused.reports.push_back({launch.key, SaysEnded{{.kind = OutcomeKind::not_launched}, {}}});
+    } else {
+      batches[executor].push_back(launch);
     }
-    custody_[launch.key] = executor;
-    batches[executor].push_back(launch);
   }
-  counters_["launched"] += order.launches.size();
+  counters_["launched"] += order.launches.size() - refused.reports.size();
   for (auto& [executor, launches] : batches) {
-    executor->submit(std::move(launches));
+    try {
+      executor->submit(std::move(launches));
+    } catch (const std::exception& exception) {
+      submit_failed(order, *executor, exception.what());
+    }
   }
-  if (!refused.reports.empty()) {
-    route(refused);
+  route(refused);
+}
+
+/// What it has launched before it threw is told to end; a word of it that comes first counts.
+void Custodian::submit_failed(const LaunchOrder& order, Executor& executor,
+                              const std::string& cause) {
+  const std::string error = "executor " + std::string{executor.name()} + " threw: " + cause;
+  spdlog::error("executor_exception executor={} text=\"{}\"", executor.name(), cause);
+  std::vector<Cancel> cancels;
+  ExecutorReports failed;
+  for (const Launch& launch : order.launches) {
+    if (executor_of(*launch.node) == &executor) {
+      cancels.push_back({launch.key, CancelReason::lost, launch.node->grace});
+      failed.reports.push_back(
+          {launch.key, SaysEnded{{.kind = OutcomeKind::failed, .error = error}, {}}});
+    }
+  }
+  contained(executor, [&] { executor.cancel(std::move(cancels)); });
+  route(failed);
+}
+
+void Custodian::withhold(const WithholdLaunches& order) {
+  detach(order.actor.address());
+  for (const AttemptKey& key : order.keys) {
+    to_inbox({key, SaysEnded{{.kind = OutcomeKind::not_launched}, {}}});
   }
 }
 
 void Custodian::cancel(const CancelOrder& order) {
   ByExecutor<Cancel> batches;
+  Authority authority{settings_->self};
   for (const auto& [item, cancel] : order.cancels) {
-    // What another incarnation launched is not ours to end: its own custodian or launcher does.
     Executor* executor = executor_of(*item.node);
-    if (executor != nullptr && item.custodian.incarnation == settings_->self.incarnation) {
+    if (executor != nullptr && authority.covers(item.custodian)) {
       batches[executor].push_back(cancel);
     }
   }
   for (auto& [executor, cancels] : batches) {
-    executor->cancel(std::move(cancels));
+    contained(*executor, [&, to = executor] { to->cancel(std::move(cancels)); });
   }
 }
 
 void Custodian::query(const QueryOrder& order) {
   ByExecutor<AttemptQuery> batches;
   ExecutorReports unknown;
+  Authority authority{settings_->self};
   for (const CustodyItem& item : order.queries) {
     Executor* executor = executor_of(*item.node);
-    const bool own = item.custodian.incarnation == settings_->self.incarnation;
-    // While its process may live, only that process can tell.
-    if (executor != nullptr && (own || liveness_of(item.custodian.process) == Liveness::gone)) {
+    if (executor != nullptr && authority.covers(item.custodian)) {
       batches[executor].push_back({item.key, item.custodian.incarnation});
     } else {
       unknown.reports.push_back({item.key, SaysUnknown{}});
     }
   }
   for (auto& [executor, queries] : batches) {
-    executor->query(std::move(queries));
+    contained(*executor, [&, to = executor] { to->query(std::move(queries)); });
   }
-  if (!unknown.reports.empty()) {
-    route(unknown);
-  }
+  route(unknown);
 }
 
 void Custodian::acknowledge(const AcknowledgeOrder& order) {
   ByExecutor<AttemptKey> batches;
   for (const CustodyItem& item : order.items) {
-    custody_.erase(item.key);
+    release(item.key);
     if (Executor* executor = executor_of(*item.node)) {
       batches[executor].push_back(item.key);
     }
   }
   for (auto& [executor, keys] : batches) {
-    executor->acknowledge(std::move(keys));
+    contained(*executor, [&, to = executor] { to->acknowledge(std::move(keys)); });
   }
+}
+
+/// The attempt's executor, no longer waited for; none if it was not launched here.
+Executor* Custodian::release(const AttemptKey& key) {
+  const auto attempts = custody_.find(key.run);
+  if (attempts == custody_.end()) {
+    return nullptr;
+  }
+  auto attempt = attempts->second.extract(key);
+  if (attempts->second.empty()) {
+    custody_.erase(attempts);
+  }
+  return attempt ? attempt.mapped().executor : nullptr;
 }
 
 void Custodian::route(const ExecutorReports& reports) {
   std::unordered_map<RunId, Reports> by_run;
   for (const AttemptReport& report : reports.reports) {
     if (runs_.contains(report.key.run)) {
+      note_end(report);
       by_run[report.key.run].reports.push_back(input_of(report));
     } else {
       to_inbox(report);
@@ -148,6 +251,18 @@ void Custodian::route(const ExecutorReports& reports) {
   }
   for (auto& [run, batch] : by_run) {
     send(runs_.at(run), std::move(batch));
+  }
+}
+
+void Custodian::note_end(const AttemptReport& report) {
+  const auto* end = std::get_if<SaysEnded>(&report.news);
+  const auto attempts = custody_.find(report.key.run);
+  if (end == nullptr || attempts == custody_.end()) {
+    return;
+  }
+  if (const auto found = attempts->second.find(report.key);
+      found != attempts->second.end() && !found->second.end) {
+    found->second.end = *end;
   }
 }
 
@@ -166,12 +281,12 @@ void Custodian::to_inbox(const AttemptReport& report) {
     spdlog::warn("report_not_stored key={} error=\"{}\"", report.key.text(), cause);
     delayed_send(this, settings_->tick, ExecutorReports{{report}});
   };
-  request(store_, kLimits.store_timeout, WriteRequest{std::move(put)})
+  request(store_, caf::infinite, WriteRequest{std::move(put)})
       .then(
           [this, again, key = report.key](const WriteResponse& response) {
             if (response.reply) {
               acknowledge_key(key);
-              settings_->nudge(std::get<InboxReply>(*response.reply).owner, key.run.text());
+              tell_holder(key.run, std::get<InboxReply>(*response.reply));
             } else if (response.reply.error().code == ErrorCode::not_found) {
               acknowledge_key(key);  // pruned: nobody waits for it any more
             } else {
@@ -181,20 +296,31 @@ void Custodian::to_inbox(const AttemptReport& report) {
           [again](const caf::error&) { again("the store did not answer"); });
 }
 
+void Custodian::tell_holder(const RunId& run, const InboxReply& reply) {
+  if (const auto held = runs_.find(run); held != runs_.end()) {
+    send(held->second, LookIntoInbox{});
+  } else if (reply.stored) {
+    settings_->nudge(reply.owner, run.text());
+  }
+}
+
 void Custodian::acknowledge_key(const AttemptKey& key) {
-  if (const auto found = custody_.find(key); found != custody_.end()) {
-    found->second->acknowledge({key});
-    custody_.erase(found);
+  if (Executor* executor = release(key)) {
+    contained(*executor, [&] { executor->acknowledge({key}); });
   }
 }
 
 void Custodian::interrupt_all() {
   ByExecutor<Cancel> batches;
-  for (const auto& [key, executor] : custody_) {
-    batches[executor].push_back({.key = key, .reason = CancelReason::drain});
+  for (const auto& [run, attempts] : custody_) {
+    for (const auto& [key, custody] : attempts) {
+      if (custody.executor != nullptr && !custody.end) {
+        batches[custody.executor].push_back({.key = key, .reason = CancelReason::drain});
+      }
+    }
   }
   for (auto& [executor, cancels] : batches) {
-    executor->cancel(std::move(cancels));
+    contained(*executor, [&, to = executor] { to->cancel(std::move(cancels)); });
   }
 }
 

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -25,27 +27,43 @@ class Custodian : public Observed<CustodianHandle::base> {
 
   const char* name() const override { return "custodian"; }
   behavior_type make_behavior() override;
+  void on_exit() override;
 
  private:
   template <class Item>
   using ByExecutor = std::map<Executor*, std::vector<Item>>;
 
+  /// An attempt that was launched here, until its end is durable.
+  struct Custody {
+    Executor* executor = nullptr;    // none: no executor took it
+    std::optional<SaysEnded> end{};  // told to the run's actor, which may end before it is recorded
+  };
+
+  void attach(const AttachRun& request);
+  void detach(const caf::actor_addr& actor);
   Executor* executor_of(const NodeSpec& node) const;
   void submit(const LaunchOrder& order);
+  void submit_failed(const LaunchOrder& order, Executor& executor, const std::string& cause);
+  void withhold(const WithholdLaunches& order);
   void cancel(const CancelOrder& order);
   void query(const QueryOrder& order);
   void acknowledge(const AcknowledgeOrder& order);
   void route(const ExecutorReports& reports);
+  void note_end(const AttemptReport& report);
+  std::vector<AttemptReport> kept_ends(const RunId& run) const;
   void to_inbox(const AttemptReport& report);
+  void tell_holder(const RunId& run, const InboxReply& reply);
   void acknowledge_key(const AttemptKey& key);
+  Executor* release(const AttemptKey& key);
   void interrupt_all();
 
   std::vector<Executor*> executors_;
   StoreHandle store_;
   SharedSettings settings_;
-  std::unordered_map<AttemptKey, Executor*> custody_;  // launched here, end not yet durable
+  std::unordered_map<RunId, std::unordered_map<AttemptKey, Custody>> custody_;
   std::unordered_map<RunId, PipelineHandle> runs_;
   std::unordered_map<caf::actor_id, RunId> run_of_;
+  bool draining_ = false;
   std::map<std::string, std::uint64_t> counters_;
 };
 

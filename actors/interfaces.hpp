@@ -1,5 +1,8 @@
 // Which actor understands what: the typed interfaces and the messages that only actors exchange.
-// All messages stay within the process.
+// All messages stay within the process. Requests between actors have no time-out of their own: CAF
+// 0.17 keeps the timer of an answered request until it fires, and with it the actor that asked.
+// What bounds them is the callee: store and lease store bound each call, and a dead actor answers
+// at once with an error.
 #pragma once
 
 #include "core/definition.hpp"
@@ -168,6 +171,12 @@ struct AttachRun {
 struct LaunchOrder {
   std::vector<Launch> launches;
 };
+/// The actor lets its run go and does not know whether these attempts were recorded. If they were,
+/// whoever comes next must know that they were not launched.
+struct WithholdLaunches {
+  PipelineHandle actor;
+  std::vector<AttemptKey> keys;
+};
 /// One recorded attempt, who launched it, and what it runs.
 struct CustodyItem {
   AttemptKey key;
@@ -189,9 +198,9 @@ struct ExecutorReports {
 
 using CustodianHandle =
     caf::typed_actor<Describes, caf::reacts_to<AttachRun>, caf::reacts_to<LaunchOrder>,
-                     caf::reacts_to<CancelOrder>, caf::reacts_to<QueryOrder>,
-                     caf::reacts_to<AcknowledgeOrder>, caf::reacts_to<ExecutorReports>,
-                     caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
+                     caf::reacts_to<WithholdLaunches>, caf::reacts_to<CancelOrder>,
+                     caf::reacts_to<QueryOrder>, caf::reacts_to<AcknowledgeOrder>,
+                     caf::reacts_to<ExecutorReports>, caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
 
 // ---- supervisor ----
 
@@ -222,7 +231,8 @@ struct Nudged {
 /// A run's actor ends: its result, or why it lets go of it.
 struct RunLeft {
   RunStatus status;
-  std::string reason{};  ///< empty: the run has ended
+  std::string reason{};    ///< empty: the run has ended
+  bool is_broken = false;  ///< its history cannot be folded: not to be adopted again
 };
 /// A run with a counterpart in memory, for tests and `inspect`.
 struct ListRuns {};
@@ -270,6 +280,7 @@ STAGECALL_LOCAL_MESSAGE(ReleaseLease)
 STAGECALL_LOCAL_MESSAGE(WantSlots)
 STAGECALL_LOCAL_MESSAGE(AttachRun)
 STAGECALL_LOCAL_MESSAGE(LaunchOrder)
+STAGECALL_LOCAL_MESSAGE(WithholdLaunches)
 STAGECALL_LOCAL_MESSAGE(CancelOrder)
 STAGECALL_LOCAL_MESSAGE(QueryOrder)
 STAGECALL_LOCAL_MESSAGE(AcknowledgeOrder)

@@ -39,11 +39,22 @@ PipelineActor::PipelineActor(caf::actor_config& config, HeldRun held, Colleagues
       trusted_until_(held.trusted_until),
       tick_due_(boot_anchor_ + phase_of(run_, settings_->tick)) {
   for (const StoredPass& stored : held.history) {
-    state_.apply(stored.pass);
+    if (auto objection = state_.try_apply(stored.pass)) {
+      fold_objection_ = "pass " + std::to_string(stored.pass.seq.value) +
+                        " of its history does not follow: " + *objection;
+      return;
+    }
   }
   if (!held.term_recorded) {
     pending_.push_back(TermInput{settings_->self});
   }
+}
+
+/// The replica's detached actors must not be kept by a run that has left: an engine's end waits for
+/// the last handle to them.
+void PipelineActor::on_exit() {
+  colleagues_ = Colleagues{};
+  supervisor_ = SupervisorHandle{};
 }
 
 PipelineActor::behavior_type PipelineActor::make_behavior() {
@@ -90,6 +101,12 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
 }
 
 void PipelineActor::start() {
+  if (fold_objection_) {
+    left_ = true;
+    send(supervisor_, RunLeft{status(), *fold_objection_, true});
+    quit();
+    return;
+  }
   send(colleagues_.custodian, AttachRun{run_, this});
   send(colleagues_.lock_manager, WatchLease{run_, this});
   if (!pending_.empty()) {
@@ -170,7 +187,7 @@ void PipelineActor::commit(Flight flight) {
                     .events = flight_->decision.events,
                     .consumed = flight_->consumed,
                     .summary = summary_of(draft)};
-  request(colleagues_.store, kLimits.store_timeout, WriteRequest{std::move(append)})
+  request(colleagues_.store, caf::infinite, WriteRequest{std::move(append)})
       .then([this](const WriteResponse& response) { committed(response.reply); },
             [this](const caf::error&) { read_back(); });
 }
@@ -184,7 +201,10 @@ void PipelineActor::committed(const Result<Reply>& reply) {
     case ErrorCode::outcome_unknown: read_back(); break;
     case ErrorCode::fenced:
     case ErrorCode::history_moved:
-    case ErrorCode::not_found: leave(reply.error().message); break;
+    case ErrorCode::not_found:
+      flight_.reset();
+      leave(reply.error().message);
+      break;
     default:
       spdlog::warn("append_failed run={} error=\"{}\"", run_.text(), reply.error().message);
       retake_flight();
@@ -227,7 +247,7 @@ void PipelineActor::hold_pending(Duration wait) {
 
 /// The append may or may not be durable: the store knows.
 void PipelineActor::read_back() {
-  request(colleagues_.store, kLimits.store_timeout, ReadRow{run_})
+  request(colleagues_.store, caf::infinite, ReadRow{run_})
       .then([this](const RowResponse& response) { settle_doubt(response.row); },
             [this](const caf::error&) { read_back(); });
 }
@@ -252,15 +272,23 @@ void PipelineActor::look_into_inbox() {
     return;
   }
   inbox_reading_ = true;
-  request(colleagues_.store, kLimits.store_timeout, ReadInbox{run_})
-      .then(
-          [this](const InboxResponse& response) {
-            inbox_reading_ = false;
-            if (response.rows) {
-              take_inbox(*response.rows);
-            }
-          },
-          [this](const caf::error&) { inbox_reading_ = false; });
+  request(colleagues_.store, caf::infinite, ReadInbox{run_})
+      .then([this](const InboxResponse& response) { inbox_read(response.rows); },
+            [this](const caf::error&) {
+              inbox_read(fail(ErrorCode::store_unavailable, "no answer"));
+            });
+}
+
+/// What cannot be read now is looked at again with the next tick.
+void PipelineActor::inbox_read(const Result<std::vector<InboxRow>>& rows) {
+  inbox_reading_ = false;
+  if (!rows) {
+    inbox_again_ = true;
+  } else if (!rows->empty()) {
+    take_inbox(*rows);
+  } else if (std::exchange(inbox_again_, false)) {
+    look_into_inbox();
+  }
 }
 
 /// Rows that were read before are in a pass that has not been committed yet, or in pending_.
@@ -277,11 +305,9 @@ void PipelineActor::take_inbox(const std::vector<InboxRow>& rows) {
     pending_consumed_.push_back(row.id);
     std::visit([this](const auto& message) { pending_.push_back(Input{message}); }, row.message);
   }
-  if (!rows.empty()) {
-    inbox_again_ = rows.size() == kLimits.inbox_read_max;
-    pending_cause_ = Cause::event;
-    pass();
-  }
+  inbox_again_ = inbox_again_ || rows.size() == kLimits.inbox_read_max;
+  pending_cause_ = Cause::event;
+  pass();
 }
 
 void PipelineActor::park() {
@@ -366,8 +392,22 @@ void PipelineActor::leave_if_done() {
 
 void PipelineActor::leave(const std::string& reason) {
   if (!std::exchange(left_, true)) {
+    withhold_launches();
     send(supervisor_, RunLeft{status(), reason});
     quit();
+  }
+}
+
+/// The commit that is awaited may yet become durable; what follows from it does not happen here.
+void PipelineActor::withhold_launches() {
+  WithholdLaunches order{this, {}};
+  for (const Effect& effect : flight_ ? flight_->decision.effects : std::vector<Effect>{}) {
+    if (const auto* launch = std::get_if<LaunchEffect>(&effect)) {
+      order.keys.push_back(key_of(launch->node, launch->attempt, launch->nonce));
+    }
+  }
+  if (!order.keys.empty()) {
+    send(colleagues_.custodian, std::move(order));
   }
 }
 
@@ -378,6 +418,7 @@ void PipelineActor::tick(const Tick& message) {
   timer_due_ = BootTime::max();
   const BootTime boot = settings_->clock->boot();
   const auto& deadlines = state_.deadlines();
+  ticked_ = ticked_ || boot >= tick_due_;  // whatever the next pass is counted as
   const bool deadline_passed =
       state_.run().timeout_at <= now() || (!deadlines.empty() && deadlines.begin()->first <= now());
   if (deadline_passed || boot >= pending_due_) {
@@ -385,13 +426,17 @@ void PipelineActor::tick(const Tick& message) {
   } else if (boot >= tick_due_) {
     take(TickInput{}, Cause::tick);
   }
+  if (std::exchange(inbox_again_, false)) {
+    look_into_inbox();
+  }
   arm();
 }
 
 /// One timer at a time, set to the earliest of the tick, the next deadline, and news that waits. A
-/// timer that is early for what is due by then is set again, so that passes cost no timers.
+/// timer that is early for what is due by then is set again, so that passes cost no timers. While a
+/// commit is awaited nothing can be done: what it leads to arms again.
 void PipelineActor::arm() {
-  if (left_) {
+  if (left_ || flight_) {
     return;
   }
   const BootTime boot = settings_->clock->boot();

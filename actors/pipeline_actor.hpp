@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace stagecall {
@@ -41,6 +42,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
 
   const char* name() const override { return "pipeline"; }
   behavior_type make_behavior() override;
+  void on_exit() override;
 
  private:
   /// A decision whose commit is awaited, with what it was made of in case it must be made anew.
@@ -65,12 +67,14 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void read_back();
   void settle_doubt(const Result<RunRow>& row);
   void look_into_inbox();
+  void inbox_read(const Result<std::vector<InboxRow>>& rows);
   void take_inbox(const std::vector<InboxRow>& rows);
   void park();
   void carry_out(const std::vector<Effect>& effects);
   void balance_slots(std::uint32_t considered);
   void leave_if_done();
   void leave(const std::string& reason);
+  void withhold_launches();
   void tick(const Tick& tick);
   void arm();
   AttemptKey key_of(NodeIndex node, Attempt attempt, Nonce nonce) const;
@@ -81,6 +85,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   RunId run_;
   Term term_;
   PipelineState state_;
+  std::optional<std::string> fold_objection_;  // the history is damaged: nothing is done
   PassCounts passes_;
   Colleagues colleagues_;
   SupervisorHandle supervisor_;

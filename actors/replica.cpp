@@ -12,6 +12,7 @@
 #include <caf/send.hpp>
 
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -37,7 +38,13 @@ class Departures {
   void add(const RunLeft& news) {
     {
       const std::lock_guard lock{mutex_};
-      left_.insert_or_assign(news.status.run, news);
+      if (left_.insert_or_assign(news.status.run, news).second) {
+        order_.push_back(news.status.run);
+      }
+      if (order_.size() > kLimits.departures_max) {
+        left_.erase(order_.front());
+        order_.pop_front();
+      }
     }
     changed_.notify_all();
   }
@@ -53,6 +60,7 @@ class Departures {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<RunId, RunLeft> left_;
+  std::deque<RunId> order_;  // oldest first: who comes late asks the store
 };
 
 class EmbeddedReplica final : public Replica {
@@ -182,11 +190,9 @@ std::optional<RunStatus> EmbeddedReplica::status(const RunId& run) {
 }
 
 void EmbeddedReplica::drain(Duration grace) {
-  const RunList held = runs();
-  if (held.runs.empty()) {
-    return;
-  }
+  // First: a run that is being adopted meanwhile is given up.
   caf::anon_send(actors_->supervisor, Drain{grace});
+  const RunList held = runs();
   const BootTime deadline = clock_.boot() + grace + kDrainMargin;
   for (const auto& [run, actor] : held.runs) {
     departures_.wait(run, std::max(Duration{0}, deadline - clock_.boot()));

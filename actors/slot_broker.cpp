@@ -9,6 +9,10 @@ SlotBroker::SlotBroker(caf::actor_config& config, std::uint32_t slots)
   set_down_handler([this](caf::down_msg& down) { forget(down.source); });
 }
 
+void SlotBroker::on_exit() {
+  clients_.clear();
+}
+
 SlotBroker::behavior_type SlotBroker::make_behavior() {
   return {
       [this](const Describe&) {

@@ -18,6 +18,7 @@ class SlotBroker : public Observed<SlotBrokerHandle::base> {
 
   const char* name() const override { return "slot_broker"; }
   behavior_type make_behavior() override;
+  void on_exit() override;
 
  private:
   struct Client {

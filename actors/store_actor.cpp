@@ -16,7 +16,10 @@ StoreActor::behavior_type StoreActor::make_behavior() {
       },
       [this](const WriteRequest& request) { return gather(request); },
       [this](const LoadRun& request) { return load(request.run); },
-      [this](const ReadRow& request) { return RowResponse{store_.run(request.run)}; },
+      [this](const ReadRow& request) {
+        flush();  // who asks what became of a write that went unanswered: it may wait here
+        return RowResponse{store_.run(request.run)};
+      },
       [this](const ReadInbox& request) {
         return InboxResponse{store_.inbox(request.run, kLimits.inbox_read_max)};
       },

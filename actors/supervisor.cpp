@@ -1,6 +1,5 @@
 #include "actors/supervisor.hpp"
 
-#include "core/history_check.hpp"
 #include "core/lease_term.hpp"
 #include "formats/pipeline_file.hpp"
 
@@ -12,7 +11,7 @@ namespace stagecall {
 namespace {
 
 Error no_answer(const std::string& what) {
-  return {ErrorCode::store_unavailable, what + ": the store did not answer in time"};
+  return {ErrorCode::store_unavailable, what + ": the store's actor has ended"};
 }
 
 }  // namespace
@@ -48,6 +47,7 @@ Supervisor::behavior_type Supervisor::make_behavior() {
       [this](const Nudged& nudge) { nudged(nudge.text); },
       [this](const RunLeft& news) { left(news); },
       [this](const Tick&) {
+        std::erase_if(definitions_, [](const auto& each) { return each.second.expired(); });
         survey(std::exchange(survey_whole_, false));
         arm();
       },
@@ -78,7 +78,7 @@ Supervisor::StartPromise Supervisor::start(const StartRequest& start_request) {
                  .summary = {.state = decision.draft.run().state,
                              .nodes = decision.draft.run().counts,
                              .due_at = next_due(decision.draft, settings_->tick)}};
-  request(colleagues_.store, kLimits.store_timeout, WriteRequest{std::move(write)})
+  request(colleagues_.store, caf::infinite, WriteRequest{std::move(write)})
       .then(
           [this, start_request, promise](const WriteResponse& response) mutable {
             if (!response.reply) {
@@ -102,7 +102,8 @@ void Supervisor::started(const StartRequest& start_request, RunStartedReply repl
   }
   ++counters_["started"];
   adopting_.insert(reply.row.run);
-  request(colleagues_.lock_manager, kLimits.store_timeout, AcquireLease{reply.row.run})
+  joined_.insert(reply.row.run);
+  request(colleagues_.lock_manager, caf::infinite, AcquireLease{reply.row.run})
       .then(
           [this, start_request, row = reply.row](const LeaseResponse& response) {
             if (!response.trust) {
@@ -131,7 +132,7 @@ Supervisor::InboxPromise Supervisor::put_inbox(const InboxRequest& inbox_request
                .request_id = inbox_request.request_id,
                .message = inbox_request.message,
                .at = settings_->clock->wall()};
-  request(colleagues_.store, kLimits.store_timeout, WriteRequest{std::move(put)})
+  request(colleagues_.store, caf::infinite, WriteRequest{std::move(put)})
       .then(
           [this, run = inbox_request.run, promise](const WriteResponse& response) mutable {
             if (!response.reply) {
@@ -159,16 +160,22 @@ void Supervisor::join(const RunId& run) {
 }
 
 void Supervisor::survey(bool whole) {
-  request(colleagues_.store, kLimits.store_timeout, SurveyRequest{whole})
+  request(colleagues_.store, caf::infinite, SurveyRequest{whole})
       .then(
           [this](const SurveyResponse& response) {
             if (response.survey) {
               take(*response.survey);
             } else {
-              spdlog::warn("survey_failed error=\"{}\"", response.survey.error().message);
+              survey_failed(response.survey.error().message);
             }
           },
-          [](const caf::error&) { spdlog::warn("survey_failed error=\"no answer\""); });
+          [this](const caf::error&) { survey_failed("no answer"); });
+}
+
+/// It may have been meant to read what has not changed since: the next one does.
+void Supervisor::survey_failed(const std::string& cause) {
+  spdlog::warn("survey_failed error=\"{}\"", cause);
+  survey_whole_ = true;
 }
 
 void Supervisor::take(const Survey& survey) {
@@ -202,7 +209,7 @@ bool Supervisor::may_adopt(const RunId& run) const {
 /// Step one: the lease. Held elsewhere is no error.
 void Supervisor::adopt(const RunId& run, Term term_read) {
   adopting_.insert(run);
-  request(colleagues_.lock_manager, kLimits.store_timeout, AcquireLease{run})
+  request(colleagues_.lock_manager, caf::infinite, AcquireLease{run})
       .then(
           [this, run, term_read](const LeaseResponse& response) {
             if (response.trust) {
@@ -225,7 +232,7 @@ void Supervisor::open_term(const RunId& run, Term term_read, Trust trust) {
     return;
   }
   OpenTerm write{run, term_read, settings_->self};
-  request(colleagues_.store, kLimits.store_timeout, WriteRequest{std::move(write)})
+  request(colleagues_.store, caf::infinite, WriteRequest{std::move(write)})
       .then(
           [this, run, trust](const WriteResponse& response) {
             if (response.reply) {
@@ -239,17 +246,23 @@ void Supervisor::open_term(const RunId& run, Term term_read, Trust trust) {
 
 /// Step three: the history.
 void Supervisor::load(const RunId& run, Term term, Trust trust) {
-  request(colleagues_.store, kLimits.store_timeout, LoadRun{run})
+  request(colleagues_.store, caf::infinite, LoadRun{run})
       .then(
           [this, run, term, trust](const LoadRunResponse& response) {
             if (response.loaded) {
               loaded(*response.loaded, term, trust);
             } else {
-              broken_.insert(run);
-              give_up(run, response.loaded.error().message);
+              load_failed(run, response.loaded.error());
             }
           },
           [this, run](const caf::error&) { give_up(run, "the store did not answer"); });
+}
+
+void Supervisor::load_failed(const RunId& run, const Error& error) {
+  if (error.code == ErrorCode::store_damaged) {
+    broken_.insert(run);
+  }
+  give_up(run, error.message);
 }
 
 void Supervisor::loaded(LoadedRun run, Term term, Trust trust) {
@@ -262,15 +275,6 @@ void Supervisor::loaded(LoadedRun run, Term term, Trust trust) {
   if (shared == nullptr) {
     broken_.insert(id);
     give_up(id, "its definition cannot be read");
-    return;
-  }
-  HistoryCheck check{shared};
-  for (const StoredPass& stored : run.history) {
-    check.take(stored.pass);
-  }
-  if (!check.is_whole()) {
-    broken_.insert(id);
-    give_up(id, "its history cannot be folded: " + check.violations().front().text);
     return;
   }
   ++counters_["adopted"];
@@ -323,6 +327,9 @@ void Supervisor::left(const RunLeft& news) {
   }
   send(colleagues_.lock_manager, ReleaseLease{run, draining_ && !news.reason.empty()});
   survey_whole_ = true;
+  if (news.is_broken) {
+    broken_.insert(run);
+  }
   if (news.reason.empty()) {
     joined_.erase(run);
     ++counters_["ended"];

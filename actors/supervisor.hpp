@@ -43,11 +43,13 @@ class Supervisor : public Observed<SupervisorHandle::base> {
   InboxPromise put_inbox(const InboxRequest& request);
   void join(const RunId& run);
   void survey(bool whole);
+  void survey_failed(const std::string& cause);
   void take(const Survey& survey);
   bool may_adopt(const RunId& run) const;
   void adopt(const RunId& run, Term term_read);
   void open_term(const RunId& run, Term term_read, Trust trust);
   void load(const RunId& run, Term term, Trust trust);
+  void load_failed(const RunId& run, const Error& error);
   void loaded(LoadedRun run, Term term, Trust trust);
   void spawn_run(HeldRun held);
   void give_up(const RunId& run, const std::string& reason);

@@ -172,7 +172,10 @@ Result<ExitCode> start(const Session& session) {
   if (started.created) {
     send_nudge(store_folder(options.store), {}, started.row.run.text());
   } else {
-    session.output.note(escaped(started.row.run.text()) + " is there already");
+    const bool is_same = is_run_of(started.row, **definition);
+    session.output.note(
+        escaped(started.row.run.text()) + " is there already" +
+        (is_same ? "" : ", with another definition than " + escaped(session.arguments.file)));
   }
   show_run(session, **store, started.row, {{"created", started.created}});
   return ExitCode::done;

@@ -5,8 +5,8 @@
 #include "cli/run_text.hpp"
 #include "cli/run_watch.hpp"
 #include "cli/signals.hpp"
+#include "core/duration.hpp"
 #include "formats/pipeline_file.hpp"
-#include "persistence/codec.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -27,16 +27,16 @@ ExitCode conclude(const Session& session, Store& store, const RunRow& row) {
 }
 
 Result<void> check_same(const Session& session, const Definition& definition, const RunRow& row) {
-  const std::string hash = content_hash(write_pipeline(definition.spec()));
-  if (hash == row.definition) {
+  if (is_run_of(row, definition)) {
     return {};
   }
   const std::string run = row.run.text();
   return fail(ErrorCode::different_pipeline,
-              "run " + session.arguments.file + ": it differs (definition " + hash +
-                  ") from the definition of " +
-                  (is_terminal(row.summary.state) ? "the run " : "the live run ") + run + " (" +
-                  row.definition + "); wait for that one or stop it first: stagecall stop " + run);
+              is_terminal(row.summary.state)
+                  ? session.arguments.file + " differs from the definition of " + run +
+                        ", which this request id has started; use another id"
+                  : session.arguments.file + " differs from the definition of the live run " + run +
+                        "; wait for that one or stop it first: stagecall stop " + run);
 }
 
 /// Interrupted: local attempts get their grace, the rest is left to whoever comes next.
@@ -64,18 +64,23 @@ Result<ExitCode> attend(const Session& session, Replica& replica, RunRow row) {
   const RunId run = row.run;
   RunWatch watch{session, **store, std::move(row)};
   bool was_let_go = false;
-  const auto followed = watch.follow([&] {
+  const auto followed = watch.follow([&]() -> Result<void> {
     if (was_let_go) {
       wait_for_signal(kLook);
-      return;
+      return {};
     }
     const auto left = replica.wait(run, kLook);
+    if (left && left->is_broken) {
+      return fail(ErrorCode::store_damaged,
+                  "run " + run.text() + ": " + left->reason + "; see: stagecall verify");
+    }
     if (left && !left->reason.empty()) {
       was_let_go = true;
       session.output.note(escaped(run.text()) + " is no longer scheduled here: " +
                           escaped(left->reason) + "; waiting for whoever goes on with it");
       replica.join(run);
     }
+    return {};
   });
   if (!followed) {
     return tl::unexpected<Error>{followed.error()};
@@ -130,7 +135,11 @@ Result<ExitCode> wait(const Session& session) {
     return tl::unexpected<Error>{std::move(row).error()};
   }
   RunWatch watch{session, **store, *std::move(row)};
-  if (const auto followed = watch.follow([] { wait_for_signal(kLook); }); !followed) {
+  if (const auto followed = watch.follow([] {
+        wait_for_signal(kLook);
+        return Result<void>{};
+      });
+      !followed) {
     return tl::unexpected<Error>{followed.error()};
   }
   if (!watch.has_ended()) {

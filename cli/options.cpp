@@ -1,6 +1,7 @@
 #include "cli/options.hpp"
 
 #include "cli/lease_url.hpp"
+#include "core/duration.hpp"
 #include "core/refusal.hpp"
 #include "core/utf8.hpp"
 #include "formats/pipeline_file.hpp"

@@ -2,6 +2,7 @@
 
 #include "core/history_check.hpp"
 #include "formats/pipeline_file.hpp"
+#include "persistence/codec.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,6 +30,10 @@ Result<RunRow> find_run(Store& store, const std::string& text) {
                                           "runs in this store");
   }
   return latest;
+}
+
+bool is_run_of(const RunRow& row, const Definition& definition) {
+  return content_hash(write_pipeline(definition.spec())) == row.definition;
 }
 
 Result<std::shared_ptr<const Definition>> read_definition(Store& store, const RunRow& row) {

@@ -15,6 +15,9 @@ namespace stagecall::cli {
 /// and means its latest run. not_found names the text.
 Result<RunRow> find_run(Store& store, const std::string& text);
 
+/// Whether the run is of this very definition.
+bool is_run_of(const RunRow& row, const Definition& definition);
+
 Result<std::shared_ptr<const Definition>> read_definition(Store& store, const RunRow& row);
 
 /// The fold of the history up to the row's last pass; store_damaged says why there is none.

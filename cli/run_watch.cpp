@@ -16,11 +16,10 @@ constexpr std::size_t kNameBytesMax = 40;
 RunWatch::RunWatch(const Session& session, Store& store, RunRow row)
     : session_(session), store_(store), row_(std::move(row)) {}
 
-Result<void> RunWatch::follow(const std::function<void()>& pause) {
+Result<void> RunWatch::follow(const std::function<Result<void>()>& pause) {
   while (!has_ended() && !is_interrupted()) {
     draw();
-    pause();
-    if (auto looked = look(); !looked) {
+    if (auto looked = pause().and_then([this] { return look(); }); !looked) {
       session_.output.end_progress();
       return looked;
     }

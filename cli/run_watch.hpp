@@ -17,7 +17,7 @@ class RunWatch {
   RunWatch(const Session& session, Store& store, RunRow row);
 
   /// Looks again until the run has ended or somebody interrupts; `pause` waits between two looks.
-  Result<void> follow(const std::function<void()>& pause);
+  Result<void> follow(const std::function<Result<void>()>& pause);
 
   /// As last seen.
   const RunRow& row() const { return row_; }

@@ -1,32 +1,42 @@
 #include "core/admission.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
 namespace stagecall {
 
 void SlotPool::want(const RunId& run, Demand demand) {
+  std::erase_if(demand, [](const auto& wanted) { return wanted.second == 0; });
   Member& member = members_[run];
   waiting_ -= member.demand.empty() ? 0 : 1;
   waiting_ += demand.empty() ? 0 : 1;
-  for (const auto& [slot_class, count] : member.demand) {
-    if (!demand.contains(slot_class)) {
-      turns_[slot_class].remove(run);
+  std::set<std::int32_t> priorities;
+  for (const auto& [slot_class, count] : demand) {
+    priorities.insert(slot_class.priority);
+    if (!member.places.contains(slot_class.priority)) {
+      Turn& turn = turns_[slot_class.priority];
+      member.places.emplace(slot_class.priority, turn.insert(turn.end(), run));
     }
   }
-  for (const auto& [slot_class, count] : demand) {
-    if (!member.demand.contains(slot_class)) {
-      turns_[slot_class].push_back(run);
+  for (auto place = member.places.begin(); place != member.places.end();) {
+    const std::int32_t priority = (place++)->first;
+    if (!priorities.contains(priority)) {
+      leave_turn(priority, member);
     }
   }
   member.demand = std::move(demand);
 }
 
 void SlotPool::give_back(const RunId& run, std::uint32_t slots) {
-  Member& member = members_[run];
-  const std::uint32_t returned = std::min(slots, member.granted);
-  member.granted -= returned;
+  const auto found = members_.find(run);
+  if (found == members_.end()) {
+    return;
+  }
+  const std::uint32_t returned = std::min(slots, found->second.granted);
+  found->second.granted -= returned;
   free_ += returned;
 }
 
@@ -42,32 +52,52 @@ void SlotPool::remove(const RunId& run) {
 
 std::vector<SlotPool::Grant> SlotPool::grant() {
   std::map<RunId, std::uint32_t> granted;
-  for (auto turn = turns_.begin(); turn != turns_.end();) {
-    auto& [slot_class, runs] = *turn;
-    while (!runs.empty() && slot_class.width <= free_) {
-      const RunId run = runs.front();
-      runs.pop_front();
-      Member& member = members_[run];
-      free_ -= slot_class.width;
-      member.granted += slot_class.width;
-      granted[run] += slot_class.width;
-      if (--member.demand[slot_class] == 0) {
-        member.demand.erase(slot_class);
-        waiting_ -= member.demand.empty() ? 1 : 0;
-      } else {
-        runs.push_back(run);
-      }
-    }
-    if (!runs.empty()) {
+  while (!turns_.empty()) {
+    const std::int32_t priority = turns_.begin()->first;
+    const RunId run = turns_.begin()->second.front();
+    Member& member = members_.at(run);
+    // The first class of this priority: no class is wider.
+    const auto wanted =
+        member.demand.lower_bound({priority, std::numeric_limits<std::uint32_t>::max()});
+    const std::uint32_t width = wanted->first.width;
+    if (width > free_) {
       break;
     }
-    turn = turns_.erase(turn);
+    give_one(member, wanted);
+    granted[run] += width;
   }
   std::vector<Grant> grants;
   for (const auto& [run, slots] : granted) {
     grants.push_back({run, slots});
   }
   return grants;
+}
+
+/// Grants the run one node's slots; then it is the next one's turn.
+void SlotPool::give_one(Member& member, Demand::iterator wanted) {
+  const auto [priority, width] = wanted->first;
+  free_ -= width;
+  member.granted += width;
+  if (--wanted->second == 0) {
+    wanted = member.demand.erase(wanted);
+    waiting_ -= member.demand.empty() ? 1 : 0;
+    if (wanted == member.demand.end() || wanted->first.priority != priority) {
+      leave_turn(priority, member);
+      return;
+    }
+  }
+  Turn& turn = turns_.at(priority);
+  turn.splice(turn.end(), turn, member.places.at(priority));
+}
+
+void SlotPool::leave_turn(std::int32_t priority, Member& member) {
+  const auto turn = turns_.find(priority);
+  const auto place = member.places.find(priority);
+  turn->second.erase(place->second);
+  member.places.erase(place);
+  if (turn->second.empty()) {
+    turns_.erase(turn);
+  }
 }
 
 bool SlotPool::others_wait(const RunId& run) const {
@@ -96,10 +126,14 @@ Result<Attempt> admit_node_done(const PipelineState& state, const NodeDoneInput&
   if (!found) {
     return fail(ErrorCode::not_found, "the run has no node \"" + input.node + '"');
   }
+  if (!is_told_from_outside(input.outcome.kind)) {
+    return fail(ErrorCode::invalid_argument, "node \"" + input.node + "\" is to end " +
+                                                 std::string{name_of(input.outcome.kind)} +
+                                                 ": from outside a node ends succeeded or failed");
+  }
   const NodeRecord& node = state.node(*found);
   const std::string named = "node \"" + input.node + "\"";
-  const bool is_external = std::holds_alternative<ExternalAction>(state.spec(*found).action);
-  if (!is_external && !input.force_reason) {
+  if (!is_external(state.spec(*found)) && !input.force_reason) {
     return fail(ErrorCode::not_external,
                 named +
                     " is not external: only its executor reports its end (an operator may end "

@@ -7,20 +7,22 @@
 #include "stagecall/ids.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 namespace stagecall {
 
 /// The slots of one replica. Highest priority first; among runs of one priority in turn, one node
-/// each. A wide node at the head waits for room and is not overtaken.
+/// each, the widest of the run first. A wide node at the head waits for room and is not overtaken.
 class SlotPool {
  public:
   using Demand = std::map<SlotClass, std::uint32_t>;
 
   explicit SlotPool(std::uint32_t slots) : free_(slots) {}
+  SlotPool(SlotPool&&) = default;
+  SlotPool& operator=(SlotPool&&) = default;
 
   /// Replaces what the run still wants, beside what it was granted.
   void want(const RunId& run, Demand demand);
@@ -45,20 +47,30 @@ class SlotPool {
   std::vector<RunId> holders() const;
 
  private:
+  using Turn = std::list<RunId>;  // runs that want slots at one priority, next one first
   struct Member {
     std::uint32_t granted = 0;
     Demand demand;
+    std::map<std::int32_t, Turn::iterator> places;  // one for each priority in the demand
   };
-  using Turn = std::list<RunId>;  // runs of one class, next one first
+
+  void give_one(Member& member, Demand::iterator wanted);
+  void leave_turn(std::int32_t priority, Member& member);
 
   std::uint32_t free_;
   std::map<RunId, Member> members_;
-  std::map<SlotClass, Turn> turns_;
+  std::map<std::int32_t, Turn, std::greater<>> turns_;
   std::size_t waiting_ = 0;  // members with a demand
 };
 
-/// Checks a node-done from outside against the run: not_found, not_external, not_waiting (the state
-/// is named), old_attempt. Gives the attempt that it ends; 0 when forced on a node without one.
+/// Somebody outside tells only whether a node succeeded or failed.
+constexpr bool is_told_from_outside(OutcomeKind kind) {
+  return kind == OutcomeKind::succeeded || kind == OutcomeKind::failed;
+}
+
+/// Checks a node-done from outside against the run: not_found, invalid_argument (an outcome not
+/// told from outside), not_external, not_waiting (the state is named), old_attempt. Gives the
+/// attempt that it ends; 0 when forced on a node without one.
 Result<Attempt> admit_node_done(const PipelineState& state, const NodeDoneInput& input);
 
 }  // namespace stagecall

@@ -1,7 +1,9 @@
 #include "core/decide.hpp"
 
-#include "core/duration_text.hpp"
+#include "core/admission.hpp"
+#include "core/duration.hpp"
 #include "core/retry.hpp"
+#include "core/run_result.hpp"
 
 #include <cassert>
 #include <string>
@@ -26,10 +28,6 @@ class RandomSequence {
   std::uint64_t state_;
 };
 
-bool is_external(const NodeSpec& spec) {
-  return std::holds_alternative<ExternalAction>(spec.action);
-}
-
 /// Collects the events and effects of one pass.
 class Decider {
  public:
@@ -46,7 +44,7 @@ class Decider {
   Decision finish() && { return std::move(decision_); }
 
  private:
-  void on(const TickInput&) { ask_foreign_custodians(); }
+  void on(const TickInput&);
   void on(const SlotsInput&) {}
   void on(const TermInput& input);
   void on(const ReportInput& input);
@@ -62,7 +60,8 @@ class Decider {
   void record(Event event);
   void end_attempt(NodeIndex node, Outcome outcome, bool confirmed);
   void end_node_wait(NodeIndex node);
-  void ask_foreign_custodians();
+  Outcome judged(NodeIndex node, Outcome outcome) const;
+  void ask_custodian(NodeIndex node);
   void cancel(NodeIndex node, CancelReason reason);
   const NodeRecord& node(NodeIndex index) const { return draft().node(index); }
   const Draft& draft() const { return decision_.draft; }
@@ -70,32 +69,47 @@ class Decider {
   const DecideContext& context_;
   RandomSequence random_;
   Decision decision_;
+  std::uint32_t slots_freed_ = 0;
 };
 
 void Decider::record(Event event) {
   assert(!decision_.draft.objection(event) && "decide() records legal events only");
+  const std::uint32_t busy_before = draft().run().slots_busy;
   decision_.draft.apply(event);
+  if (draft().run().slots_busy < busy_before && !std::holds_alternative<TermOpened>(event)) {
+    slots_freed_ += busy_before - draft().run().slots_busy;
+  }
   decision_.events.push_back(std::move(event));
 }
 
 void Decider::on(const TermInput& input) {
   record(TermOpened{input.holder});
-  // Those before may have crashed between a recorded verdict and its word to the executor.
+  // Those before may have crashed between a recorded fact and its word to the executor.
   for (const NodeIndex open : draft().open()) {
     if (const auto reason = node(open).ending) {
       cancel(open, *reason);
     }
   }
-  ask_foreign_custodians();
+  for (const NodeIndex open : draft().open()) {
+    ask_custodian(open);
+  }
 }
 
-void Decider::ask_foreign_custodians() {
+/// News of one's own attempts come unasked, unless they are in doubt.
+void Decider::on(const TickInput&) {
   for (const NodeIndex open : draft().open()) {
     const NodeRecord& record = node(open);
-    if (!is_external(draft().spec(open)) && record.custodian != draft().run().holder) {
-      decision_.effects.push_back(
-          QueryEffect{open, record.attempt, record.nonce, record.custodian});
+    if (record.custodian != draft().run().holder || record.absent ||
+        record.state == NodeState::unreachable) {
+      ask_custodian(open);
     }
+  }
+}
+
+void Decider::ask_custodian(NodeIndex index) {
+  if (!is_external(draft().spec(index))) {
+    const NodeRecord& record = node(index);
+    decision_.effects.push_back(QueryEffect{index, record.attempt, record.nonce, record.custodian});
   }
 }
 
@@ -106,7 +120,7 @@ void Decider::on(const ReportInput& input) {
   }
   const NodeRecord& record = node(*found);
   const bool is_current = record.attempt == input.attempt && record.nonce == input.nonce &&
-                          has_open_attempt(record.state);
+                          has_open_attempt(record.state) && !is_external(draft().spec(*found));
   if (is_current) {
     std::visit([this, found](const auto& news) { on_news(*found, news); }, input.news);
   }
@@ -117,20 +131,15 @@ void Decider::on(const ReportInput& input) {
 
 void Decider::on_news(NodeIndex index, const SaysRunning&) {
   const NodeRecord& record = node(index);
-  if (record.state == NodeState::submitted || record.state == NodeState::unreachable) {
+  if (!record.ran) {
     this->record(AttemptRunning{index, record.attempt});
+  } else if (record.state == NodeState::unreachable || record.absent) {
+    this->record(AttemptFound{index, record.attempt});
   }
 }
 
 void Decider::on_news(NodeIndex index, const SaysEnded& news) {
-  Outcome outcome = news.outcome;
-  if (outcome.kind == OutcomeKind::timed_out) {
-    const auto timeout = draft().spec(index).timeout;
-    outcome.error = draft().run().stop_cause == StopCause::timeout || !timeout
-                        ? "the run timed out"
-                        : "timed out after " + duration_text(*timeout);
-  }
-  end_attempt(index, std::move(outcome), true);
+  end_attempt(index, news.outcome, true);
 }
 
 void Decider::on_news(NodeIndex index, const SaysAlive&) {
@@ -164,7 +173,8 @@ void Decider::on(const StopInput& input) {
 
 void Decider::on(const NodeDoneInput& input) {
   const auto found = draft().base().definition().find(input.node);
-  if (!found || is_terminal(node(*found).state)) {
+  if (!found || is_terminal(node(*found).state) || !is_told_from_outside(input.outcome.kind) ||
+      input.attempt.value_or(node(*found).attempt) != node(*found).attempt) {
     return;
   }
   if (input.force_reason) {
@@ -176,14 +186,31 @@ void Decider::on(const NodeDoneInput& input) {
     }
     return;
   }
-  const NodeRecord& record = node(*found);
-  const bool is_current = !input.attempt || *input.attempt == record.attempt;
-  if (is_external(draft().spec(*found)) && record.state == NodeState::running && is_current) {
+  if (is_external(draft().spec(*found)) && node(*found).state == NodeState::running) {
     end_attempt(*found, input.outcome, true);
   }
 }
 
+/// An attempt that was told to end because its time was over ends timed out, in whatever words that
+/// is told, unless it succeeded after all.
+Outcome Decider::judged(NodeIndex index, Outcome outcome) const {
+  const bool gave_in = outcome.kind == OutcomeKind::failed || outcome.kind == OutcomeKind::lost ||
+                       outcome.kind == OutcomeKind::stopped ||
+                       outcome.kind == OutcomeKind::interrupted;
+  if (gave_in && node(index).ending == CancelReason::timeout) {
+    outcome.kind = OutcomeKind::timed_out;
+  }
+  if (outcome.kind == OutcomeKind::timed_out) {
+    const auto timeout = draft().spec(index).timeout;
+    outcome.error = draft().run().stop_cause == StopCause::timeout || !timeout
+                        ? "the run timed out"
+                        : "timed out after " + write_duration(*timeout);
+  }
+  return outcome;
+}
+
 void Decider::end_attempt(NodeIndex index, Outcome outcome, bool confirmed) {
+  outcome = judged(index, std::move(outcome));
   const NodeRecord& record = node(index);
   const Verdict verdict =
       after_attempt(draft().spec(index).retry, {record.attempts_counted, record.attempts_lost},
@@ -205,7 +232,9 @@ void Decider::end_waits() {
     record(RunTimedOut{});
   }
   for (const NodeIndex due : draft().due()) {
-    end_node_wait(due);
+    if (node(due).deadline() <= context_.now) {  // the end of another one may have stopped the run
+      end_node_wait(due);
+    }
   }
 }
 
@@ -216,9 +245,8 @@ void Decider::end_node_wait(NodeIndex index) {
     return;
   }
   if (before.due_at <= context_.now && before.ending) {
-    const bool stop = *before.ending == CancelReason::stop;
     end_attempt(index,
-                {.kind = stop ? OutcomeKind::stopped : OutcomeKind::timed_out,
+                {.kind = OutcomeKind::stopped,
                  .error = "told to end, and its executor never said that it has"},
                 false);
     return;
@@ -228,12 +256,8 @@ void Decider::end_node_wait(NodeIndex index) {
     cancel(index, CancelReason::lost);
     return;
   }
-  const auto timeout = draft().spec(index).timeout;
   if (is_external(draft().spec(index))) {
-    end_attempt(index,
-                {.kind = OutcomeKind::timed_out,
-                 .error = "timed out after " + duration_text(timeout.value_or(Duration{0}))},
-                true);
+    end_attempt(index, {.kind = OutcomeKind::timed_out}, true);
   } else {
     record(AttemptTimedOut{index, before.attempt});
     cancel(index, CancelReason::timeout);
@@ -249,10 +273,9 @@ void Decider::cancel(NodeIndex index, CancelReason reason) {
 /// is not overtaken, or it would never run.
 void Decider::fill_slots() {
   Draft& draft = decision_.draft;
-  const std::uint32_t busy_before = draft.base().run().slots_busy;
+  const std::uint32_t kept_free = context_.slots.reuse ? 0 : slots_freed_;
   while (const auto ready = draft.first_ready()) {
-    const std::uint32_t busy = context_.slots.reuse ? draft.run().slots_busy
-                                                    : std::max(draft.run().slots_busy, busy_before);
+    const std::uint64_t busy = std::uint64_t{draft.run().slots_busy} + kept_free;
     if (busy + draft.base().width(*ready) > context_.slots.granted) {
       return;
     }
@@ -277,19 +300,10 @@ void Decider::tell_those_that_must_end() {
 
 void Decider::end_run_if_done() {
   const RunRecord& run = draft().run();
-  if (!run.begun || is_terminal(run.state) || !draft().all_terminal()) {
-    return;
+  const auto result = run_result(run.counts, run.stop_cause);
+  if (run.begun && result) {
+    record(RunEnded{*result});
   }
-  const auto count = [&run](NodeState state) {
-    return run.counts[static_cast<std::size_t>(state)];
-  };
-  RunState result = RunState::succeeded;
-  if (count(NodeState::failed) > 0 || run.stop_cause == StopCause::timeout) {
-    result = RunState::failed;
-  } else if (count(NodeState::stopped) > 0) {
-    result = RunState::stopped;
-  }
-  record(RunEnded{result});
 }
 
 }  // namespace
@@ -297,10 +311,14 @@ void Decider::end_run_if_done() {
 Decision decide(const PipelineState& state, std::span<const Input> inputs,
                 const DecideContext& context) {
   Decider decider{state, context};
-  if (!is_terminal(state.run().state)) {
-    for (const Input& input : inputs) {
+  const bool is_over = is_terminal(state.run().state);
+  for (const Input& input : inputs) {
+    // Executors keep an end until it is acknowledged, whatever became of the run.
+    if (!is_over || std::holds_alternative<ReportInput>(input)) {
       decider.take(input);
     }
+  }
+  if (!is_over) {
     decider.end_waits();
     decider.fill_slots();
     decider.tell_those_that_must_end();

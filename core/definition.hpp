@@ -20,6 +20,9 @@ class Definition {
   /// invalid_pipeline as Graph::build says.
   static Result<std::shared_ptr<const Definition>> build(PipelineSpec spec);
 
+  Definition(const Definition&) = delete;  // the index looks into its own spec
+  Definition& operator=(const Definition&) = delete;
+
   const PipelineSpec& spec() const { return spec_; }
   const Graph& graph() const { return graph_; }
   const NodeSpec& node(NodeIndex node) const { return spec_.nodes[node.value]; }

@@ -12,10 +12,6 @@ std::uint32_t& count_of(NodeCounts& counts, NodeState state) {
   return counts[static_cast<std::size_t>(state)];
 }
 
-bool is_external(const NodeSpec& spec) {
-  return std::holds_alternative<ExternalAction>(spec.action);
-}
-
 bool is_slurm(const NodeSpec& spec) {
   const auto* command = std::get_if<CommandAction>(&spec.action);
   return command != nullptr && command->executor == CommandExecutor::slurm;
@@ -50,7 +46,13 @@ Duration longest_wait(const NodeSpec& spec, const NodeRecord& record) {
   if (record.state == NodeState::backoff) {
     return spec.retry.delay_max;
   }
-  return end_wait(spec) + spec.lost_after;
+  if (!record.ending) {
+    return spec.lost_after;
+  }
+  // Another attempt must not overlap the one that times out.
+  const bool has_next = record.ending == CancelReason::timeout &&
+                        record.attempts_counted + 1 < spec.retry.attempts_max;
+  return end_wait(spec) + (has_next ? spec.lost_after : Duration{0});
 }
 
 const NodeRecord& Draft::node(NodeIndex node) const {
@@ -90,7 +92,15 @@ void Draft::on(const RunStarted&) {
 void Draft::on(const TermOpened& event) {
   run_.holder = static_cast<std::uint32_t>(base_->holders().size() + holders_added_.size());
   holders_added_.push_back(event.holder);
-  run_.slots_busy = 0;  // what runs now stays in the custody of who launched it
+  // What runs now stays in the custody of who launched it: this very process, if it held the run
+  // before.
+  run_.slots_busy = 0;
+  for (const NodeIndex node : open()) {
+    if (!is_external(spec(node)) && holder(this->node(node).custodian) == event.holder) {
+      edit(node).custodian = run_.holder;
+      run_.slots_busy += base_->width(node);
+    }
+  }
   if (run_.state == RunState::queued) {
     run_.state = RunState::running;
   }
@@ -122,47 +132,37 @@ void Draft::on(const AttemptSubmitted& event) {
 
 void Draft::on(const AttemptRunning& event) {
   move(event.node, NodeSignal::run);
+  forget_absence(event.node);
   NodeRecord& record = edit(event.node);
-  if (!record.ending) {
+  if (!record.ending && !record.ran) {
     record.timeout_at = after(at_, spec(event.node).timeout);
   }
+  record.ran = true;
 }
 
 void Draft::on(const AttemptAbsent& event) {
-  if (node(event.node).state == NodeState::unreachable) {
-    move(event.node, NodeSignal::find);  // its custodian answers again
-  }
+  come_into_sight(event.node);  // its custodian answers
   NodeRecord& record = edit(event.node);
   record.absent = true;
-  record.due_at = std::min(record.due_at, at_ + spec(event.node).lost_after);
+  if (!record.ending) {
+    record.due_at = at_ + spec(event.node).lost_after;
+  }
 }
 
 void Draft::on(const AttemptUnreachable& event) {
   move(event.node, NodeSignal::lose_sight);
-  NodeRecord& record = edit(event.node);
-  if (record.absent && !record.ending) {
-    record.due_at = kNever;
-  }
-  record.absent = false;
+  forget_absence(event.node);
 }
 
 void Draft::on(const AttemptFound& event) {
-  move(event.node, NodeSignal::find);
-  NodeRecord& record = edit(event.node);
-  if (record.absent && !record.ending) {
-    record.due_at = kNever;
-  }
-  record.absent = false;
+  come_into_sight(event.node);
 }
 
 void Draft::on(const AttemptTimedOut& event) {
   NodeRecord& record = edit(event.node);
   record.ending = CancelReason::timeout;
   record.timeout_at = kNever;
-  record.due_at = at_ + end_wait(spec(event.node));
-  if (record.attempts_counted + 1 < spec(event.node).retry.attempts_max) {
-    record.due_at += spec(event.node).lost_after;  // another attempt must not overlap this one
-  }
+  record.due_at = at_ + longest_wait(spec(event.node), record);
 }
 
 void Draft::on(const AttemptEnded& event) {
@@ -239,7 +239,7 @@ void Draft::move(NodeIndex node, NodeSignal signal) {
   record.state = *to;
   record.since = at_;
   if (*to == NodeState::ready) {
-    ready_added_.insert({spec(node).priority, node});
+    ready_added_.insert(base_->ready_key(node));
   }
   if (is_terminal(*to)) {
     record.due_at = kNever;
@@ -277,11 +277,13 @@ void Draft::begin_stop(StopCause cause) {
         note_failure(index, {.kind = OutcomeKind::timed_out, .error = "the run timed out"});
       }
       move(index, cause == StopCause::timeout ? NodeSignal::fail : NodeSignal::stop);
-    } else if (!node(index).ending) {
+    } else {
       NodeRecord& record = edit(index);
-      record.ending = reason;
+      const WallTime end_due = at_ + end_wait(spec(index));
+      // No attempt follows: one that was told already need not be waited for longer.
+      record.due_at = record.ending ? std::min(record.due_at, end_due) : end_due;
+      record.ending = record.ending.value_or(reason);
       record.timeout_at = kNever;
-      record.due_at = at_ + end_wait(spec(index));
     }
   }
 }
@@ -293,8 +295,30 @@ void Draft::release_attempt(NodeIndex node) {
   }
   record.ending.reset();
   record.absent = false;
+  record.ran = false;
   record.timeout_at = kNever;
   record.due_at = kNever;
+}
+
+void Draft::forget_absence(NodeIndex node) {
+  NodeRecord& record = edit(node);
+  if (record.absent && !record.ending) {
+    record.due_at = kNever;
+  }
+  record.absent = false;
+}
+
+/// Its custodian answers for the open attempt, which is as it was before it went out of sight.
+void Draft::come_into_sight(NodeIndex node) {
+  if (this->node(node).state == NodeState::unreachable) {
+    move(node, this->node(node).ran ? NodeSignal::run : NodeSignal::find);
+  }
+  forget_absence(node);
+}
+
+const ReplicaIdentity& Draft::holder(std::uint32_t index) const {
+  const std::size_t old = base_->holders().size();
+  return index < old ? base_->holders()[index] : holders_added_[index - old];
 }
 
 void Draft::note_failure(NodeIndex node, const Outcome& outcome) {

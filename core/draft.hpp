@@ -71,6 +71,9 @@ class Draft {
   void settle(NodeIndex node, NodeSignal signal);
   void begin_stop(StopCause cause);
   void release_attempt(NodeIndex node);
+  void forget_absence(NodeIndex node);
+  void come_into_sight(NodeIndex node);
+  const ReplicaIdentity& holder(std::uint32_t index) const;
   void note_failure(NodeIndex node, const Outcome& outcome);
   void turn_has_come(NodeIndex node);
   void open_external(NodeIndex node);

@@ -1,7 +1,5 @@
 #include "core/history_check.hpp"
 
-#include "core/draft.hpp"
-
 #include <utility>
 
 namespace stagecall {
@@ -48,16 +46,10 @@ void HistoryCheck::check_place(const Pass& pass) {
 }
 
 void HistoryCheck::check_events(const Pass& pass) {
-  Draft draft{state_, pass.at};
-  for (const Event& event : pass.events) {
-    if (auto objection = draft.objection(event)) {
-      blame(pass, "event", *std::move(objection));
-      whole_ = false;
-      return;
-    }
-    draft.apply(event);
+  if (auto objection = state_.try_apply(pass)) {
+    blame(pass, "event", *std::move(objection));
+    whole_ = false;
   }
-  state_.absorb(draft, pass.seq, pass.term);
 }
 
 void HistoryCheck::blame(const Pass& pass, std::string rule, std::string text) {

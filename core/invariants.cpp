@@ -1,5 +1,7 @@
 #include "core/invariants.hpp"
 
+#include "core/run_result.hpp"
+
 #include <cstddef>
 
 namespace stagecall {
@@ -29,7 +31,7 @@ class Inspection {
   void inspect_node(NodeIndex index) {
     const NodeRecord& node = state_.node(index);
     const std::string name = "node \"" + state_.spec(index).id + "\": ";
-    const bool external = std::holds_alternative<ExternalAction>(state_.spec(index).action);
+    const bool external = is_external(state_.spec(index));
     const bool open = has_open_attempt(node.state);
     ++counts_[static_cast<std::size_t>(node.state)];
     if (external && node.state == NodeState::running) {
@@ -40,15 +42,16 @@ class Inspection {
     }
     deadlines_ += node.deadline() != kNever ? 1 : 0;
 
-    expect(state_.ready().contains({state_.spec(index).priority, index}) ==
-               (node.state == NodeState::ready),
+    expect(state_.ready().contains(state_.ready_key(index)) == (node.state == NodeState::ready),
            name + "is in the ready set exactly if it is ready");
     expect(state_.open().contains(index) == open, name + "is listed open exactly if it is");
     expect(node.deadline() == kNever || state_.deadlines().contains({node.deadline(), index}),
            name + "its deadline is listed");
     expect(!is_terminal(node.state) || node.deadline() == kNever,
            name + "has no deadline once terminal");
-    expect(open || (!node.ending && !node.absent), name + "only an open attempt is told to end");
+    expect(open || (!node.ending && !node.absent && !node.ran),
+           name + "what is known of an open attempt goes with it");
+    expect(!node.ran || node.state != NodeState::submitted, name + "runs once it ran");
     expect(node.state != NodeState::backoff || node.due_at != kNever,
            name + "waits for a dated retry");
     expect(!node.ending || node.due_at != kNever, name + "its end is waited for until a moment");
@@ -77,6 +80,8 @@ class Inspection {
       const bool starts_after_all = state_.spec(NodeIndex{i}).trigger != Trigger::any_failed;
       expect(!starts_after_all || node.attempt.value == 0 || node.waiting == 0,
              name + "starts after all it waits for");
+      expect(!state_.run().begun || node.state != NodeState::blocked || node.waiting > 0,
+             name + "is not blocked by nothing");
     }
   }
 
@@ -91,11 +96,8 @@ class Inspection {
       demand += count;
     }
     expect(demand == state_.ready().size(), "demand for slots is the ready nodes'");
-    bool all_terminal = true;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(NodeState::succeeded); ++i) {
-      all_terminal = all_terminal && counts_[i] == 0;
-    }
-    expect(!is_terminal(run.state) || all_terminal, "a run ends after all of its nodes");
+    expect(!is_terminal(run.state) || run_result(counts_, run.stop_cause) == run.state,
+           "a run ends after all of its nodes, as their states say");
   }
 
   const PipelineState& state_;

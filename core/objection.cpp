@@ -1,5 +1,6 @@
 // Draft::objection: what makes an event illegal. The rules of a history, for verify and assertions.
 #include "core/draft.hpp"
+#include "core/run_result.hpp"
 
 namespace stagecall {
 namespace {
@@ -40,22 +41,36 @@ struct Objector {
   }
 
   Answer operator()(const AttemptRunning& event) const {
-    return on_attempt(event.node, event.attempt, NodeSignal::run);
+    return on_executors(event.node, event.attempt, NodeSignal::run);
   }
   Answer operator()(const AttemptAbsent& event) const {
-    return on_attempt(event.node, event.attempt, std::nullopt);
+    if (const auto answer = on_executors(event.node, event.attempt, std::nullopt)) {
+      return answer;
+    }
+    return draft.node(event.node).absent
+               ? Answer{"node " + named(draft, event.node) + " is absent a second time"}
+               : std::nullopt;
   }
   Answer operator()(const AttemptUnreachable& event) const {
-    return on_attempt(event.node, event.attempt, NodeSignal::lose_sight);
+    return on_executors(event.node, event.attempt, NodeSignal::lose_sight);
   }
   Answer operator()(const AttemptFound& event) const {
-    return on_attempt(event.node, event.attempt, NodeSignal::find);
+    if (const auto answer = on_executors(event.node, event.attempt, std::nullopt)) {
+      return answer;
+    }
+    const NodeRecord& record = draft.node(event.node);
+    return record.state == NodeState::unreachable || record.absent
+               ? std::nullopt
+               : Answer{"node " + named(draft, event.node) + " is found without being missed"};
   }
   Answer operator()(const AttemptTimedOut& event) const {
-    return on_attempt(event.node, event.attempt, std::nullopt);
+    return on_executors(event.node, event.attempt, std::nullopt);
   }
 
   Answer operator()(const AttemptEnded& event) const {
+    if (draft.is_stopping() && event.next != Next::finish) {
+      return "node " + std::to_string(event.node.value) + " is to run again in a stopped run";
+    }
     if ((event.next == Next::backoff) != event.retry_at.has_value()) {
       return "the end of an attempt of node " + std::to_string(event.node.value) +
              " has a moment for the next one exactly if it waits for it";
@@ -65,7 +80,7 @@ struct Objector {
         return on_attempt(event.node, event.attempt,
                           final_signal(event.outcome.kind, draft.is_stopping()));
       case Next::backoff: return on_attempt(event.node, event.attempt, NodeSignal::back_off);
-      case Next::again: return on_attempt(event.node, event.attempt, NodeSignal::again);
+      case Next::again: return on_executors(event.node, event.attempt, NodeSignal::again);
     }
     return std::nullopt;
   }
@@ -94,10 +109,14 @@ struct Objector {
     if (const auto answer = in_life()) {
       return answer;
     }
-    if (!draft.all_terminal()) {
+    const auto result = run_result(draft.run().counts, draft.run().stop_cause);
+    if (!result) {
       return "the run ends while nodes are open";
     }
-    return is_terminal(event.result) ? std::nullopt : Answer{"the run ends without a result"};
+    return *result == event.result
+               ? std::nullopt
+               : Answer{"the run ends " + std::string{name_of(event.result)} +
+                        ", but its nodes make it " + std::string{name_of(*result)}};
   }
 
  private:
@@ -143,6 +162,16 @@ struct Objector {
       return "node " + named(draft, node) + " has no open attempt " + std::to_string(attempt.value);
     }
     return signal ? legal(node, *signal) : std::nullopt;
+  }
+
+  /// As on_attempt, for what only an executor has: external nodes have none.
+  Answer on_executors(NodeIndex node, Attempt attempt, std::optional<NodeSignal> signal) const {
+    if (const auto answer = on_attempt(node, attempt, signal)) {
+      return answer;
+    }
+    return is_external(draft.spec(node))
+               ? Answer{"node " + named(draft, node) + " is external: no executor has it"}
+               : std::nullopt;
   }
 };
 

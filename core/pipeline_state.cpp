@@ -26,6 +26,18 @@ void PipelineState::apply(const Pass& pass) {
   absorb(draft, pass.seq, pass.term);
 }
 
+std::optional<std::string> PipelineState::try_apply(const Pass& pass) {
+  Draft draft{*this, pass.at};
+  for (const Event& event : pass.events) {
+    if (auto objection = draft.objection(event)) {
+      return objection;
+    }
+    draft.apply(event);
+  }
+  absorb(draft, pass.seq, pass.term);
+  return std::nullopt;
+}
+
 void PipelineState::absorb(const Draft& draft, Seq seq, Term term) {
   assert(&draft.base() == this && "a draft is absorbed by the state that it was made on");
   for (const auto& [node, record] : draft.touched()) {
@@ -48,15 +60,14 @@ void PipelineState::index(NodeIndex node, const NodeRecord& before, const NodeRe
   const bool was_ready = before.state == NodeState::ready;
   const bool is_ready = after.state == NodeState::ready;
   if (was_ready != is_ready) {
-    const ReadyKey key{spec(node).priority, node};
-    const SlotClass slot_class{key.priority, width(node)};
+    const ReadyKey key = ready_key(node);
     if (is_ready) {
       ready_.insert(key);
-      ++demand_[slot_class];
+      ++demand_[key.slot_class];
     } else {
       ready_.erase(key);
-      if (--demand_[slot_class] == 0) {
-        demand_.erase(slot_class);
+      if (--demand_[key.slot_class] == 0) {
+        demand_.erase(key.slot_class);
       }
     }
   }

@@ -12,7 +12,9 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,23 +22,25 @@ namespace stagecall {
 
 class Draft;
 
-/// Order in which ready nodes get slots: higher priority first, then document order.
-struct ReadyKey {
-  std::int32_t priority = 0;
-  NodeIndex node;
-  friend bool operator==(const ReadyKey&, const ReadyKey&) = default;
-  friend bool operator<(const ReadyKey& a, const ReadyKey& b) {
-    return a.priority != b.priority ? a.priority > b.priority : a.node < b.node;
-  }
-};
-
-/// Ready nodes of one priority and width, for the slot broker.
+/// Ready nodes of one priority and width, for the slot broker. Higher priority first, then the
+/// widest: were thin ones first, a wide one might never find room.
 struct SlotClass {
   std::int32_t priority = 0;
   std::uint32_t width = 1;  ///< slots that each of them takes
   friend bool operator==(const SlotClass&, const SlotClass&) = default;
   friend bool operator<(const SlotClass& a, const SlotClass& b) {
-    return a.priority != b.priority ? a.priority > b.priority : a.width < b.width;
+    return a.priority != b.priority ? a.priority > b.priority : a.width > b.width;
+  }
+};
+
+/// Order in which ready nodes get slots: that in which the broker grants them, so that a grant is
+/// used for what it was meant for; then document order.
+struct ReadyKey {
+  SlotClass slot_class;
+  NodeIndex node;
+  friend bool operator==(const ReadyKey&, const ReadyKey&) = default;
+  friend bool operator<(const ReadyKey& a, const ReadyKey& b) {
+    return a.slot_class == b.slot_class ? a.node < b.node : a.slot_class < b.slot_class;
   }
 };
 
@@ -58,6 +62,7 @@ class PipelineState {
   /// Nodes that ended failed, in the order of their ends.
   const std::vector<FailedNode>& failures() const { return failures_; }
   std::uint32_t width(NodeIndex node) const { return std::min(spec(node).slots, slots_max_); }
+  ReadyKey ready_key(NodeIndex node) const { return {{spec(node).priority, width(node)}, node}; }
 
   // Derived from the records; kept so that a pass costs what changed.
   const std::set<ReadyKey>& ready() const { return ready_; }
@@ -68,6 +73,9 @@ class PipelineState {
 
   /// Folds one stored pass in. Its events must be legal (see Draft::objection).
   void apply(const Pass& pass);
+  /// The same for a pass that may be damaged: says what is not legal in it, and then changes
+  /// nothing.
+  [[nodiscard]] std::optional<std::string> try_apply(const Pass& pass);
   /// Takes over what a draft of this very state changed, as the pass `seq`.
   void absorb(const Draft& draft, Seq seq, Term term);
 

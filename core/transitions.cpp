@@ -25,7 +25,6 @@ constexpr auto kTransitions = std::to_array<Transition>({
 
     {S::submitted, N::run, S::running},
     {S::submitted, N::lose_sight, S::unreachable},
-    {S::submitted, N::find, S::running},
     {S::submitted, N::back_off, S::backoff},
     {S::submitted, N::again, S::ready},
     {S::submitted, N::succeed, S::succeeded},
@@ -33,7 +32,6 @@ constexpr auto kTransitions = std::to_array<Transition>({
     {S::submitted, N::stop, S::stopped},
 
     {S::running, N::lose_sight, S::unreachable},
-    {S::running, N::find, S::running},
     {S::running, N::back_off, S::backoff},
     {S::running, N::again, S::ready},
     {S::running, N::succeed, S::succeeded},
@@ -47,7 +45,7 @@ constexpr auto kTransitions = std::to_array<Transition>({
     {S::backoff, N::fail, S::failed},        // forced
 
     {S::unreachable, N::run, S::running},
-    {S::unreachable, N::find, S::running},
+    {S::unreachable, N::find, S::submitted},
     {S::unreachable, N::back_off, S::backoff},
     {S::unreachable, N::again, S::ready},
     {S::unreachable, N::succeed, S::succeeded},

@@ -18,9 +18,9 @@ enum class NodeSignal : std::uint8_t {
   pass_through,  ///< its trigger is satisfied: a join
   skip,          ///< its trigger can never be satisfied
   submit,        ///< an attempt is recorded
-  run,           ///< its executor says that it runs
+  run,           ///< its executor says that it runs, or that it has it again and it ran before
   lose_sight,    ///< its custodian cannot be asked
-  find,          ///< its custodian has it after all
+  find,          ///< its custodian has it after all; whether it runs is not known
   back_off,      ///< an attempt failed, another is due later
   again,         ///< an attempt ended without using up the node; or the backoff is over
   succeed,

@@ -1,5 +1,6 @@
 #include "formats/field_reader.hpp"
 
+#include "core/duration.hpp"
 #include "formats/json_text.hpp"
 #include "formats/pipeline_file.hpp"
 #include "messages/limits.hpp"

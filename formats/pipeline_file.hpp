@@ -25,12 +25,4 @@ Result<std::shared_ptr<const Definition>> read_pipeline(std::string_view bytes,
 /// two pipelines are the same exactly if their canonical texts are.
 std::string write_pipeline(const PipelineSpec& spec);
 
-/// `1h30m`, `250ms`, `0ms`: whole parts with falling units, the largest first; reads back as this
-/// duration, which is not negative.
-std::string write_duration(Duration duration);
-
-/// A whole number and ms, s, m or h, or whole parts with falling units; 0 … ten years (of 365
-/// days). Errors: invalid_argument.
-Result<Duration> read_duration(std::string_view text);
-
 }  // namespace stagecall

@@ -1,5 +1,6 @@
 #include "formats/pipeline_reader.hpp"
 
+#include "core/duration.hpp"
 #include "formats/field_reader.hpp"
 #include "formats/member_names.hpp"
 #include "messages/limits.hpp"

@@ -1,4 +1,5 @@
 // The canonical text of a pipeline: fixed member order, defaults left out, no blanks.
+#include "core/duration.hpp"
 #include "formats/json_text.hpp"
 #include "formats/member_names.hpp"
 #include "formats/pipeline_file.hpp"

@@ -21,11 +21,11 @@ struct Limits {
   Duration cancel_confirm{2'000};  // waited for the word of an executor after a KILL
   Duration news_wait{100};         // an attempt that began to run is recorded by then
   // The store's path.
-  std::size_t batch_writes_max = 512;  // run writes in one transaction
-  Duration busy_timeout{30'000};       // waited for another process's transaction
-  Duration store_retry{1'000};         // between two tries of an append that failed
-  std::size_t inbox_read_max = 1'000;  // rows taken by one pass
-  Duration store_timeout{90'000};      // an answer of the store that takes longer is unknown
+  std::size_t batch_writes_max = 512;   // run writes in one transaction
+  Duration busy_timeout{30'000};        // waited for another process's transaction
+  Duration store_retry{1'000};          // between two tries of an append that failed
+  std::size_t inbox_read_max = 1'000;   // rows taken by one pass
+  std::size_t departures_max = 10'000;  // ended runs that a replica remembers for those who wait
   // Leases.
   Duration lease_ttl{15'000};  // 1 s … 10 min
   // Processes.

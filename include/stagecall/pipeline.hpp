@@ -68,6 +68,11 @@ struct NodeSpec {
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
+/// Somebody outside ends it: no slot, no executor.
+inline bool is_external(const NodeSpec& node) {
+  return std::holds_alternative<ExternalAction>(node.action);
+}
+
 struct PipelineSpec {
   std::string name;  ///< as NodeSpec::id
   OnFailure on_failure = OnFailure::go_on;

@@ -163,7 +163,8 @@ TEST_CASE_FIXTURE(VerifyFixture, "verify finds flipped bytes") {
   }
   SUBCASE("in the format's version") {
     damage([](sqlite3* db) {
-      execute(db, "UPDATE pass SET events=x'ff'||substr(events,2) WHERE run=1 AND seq=2");
+      execute(db,
+              "UPDATE pass SET events=CAST(x'ff'||substr(events,2) AS BLOB) WHERE run=1 AND seq=2");
     });
     CHECK(breaks("decode"));
   }

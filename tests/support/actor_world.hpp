@@ -6,6 +6,7 @@
 #include "formats/pipeline_file.hpp"
 #include "persistence/sqlite_lease_store.hpp"
 #include "platform/process.hpp"
+#include "tests/support/faulty_parts.hpp"
 #include "tests/support/scripted_executor.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -51,8 +52,8 @@ class VirtualClock final : public Clock {
 class World {
  public:
   struct Member {
-    std::unique_ptr<Store> store;
-    std::unique_ptr<LeaseStore> leases;
+    std::unique_ptr<FaultyStore> store;
+    std::unique_ptr<FaultyLeases> leases;
     ScriptedExecutor executor;
     SharedSettings settings;
     std::optional<ReplicaActors> actors;
@@ -61,7 +62,9 @@ class World {
     std::vector<std::pair<std::string, std::string>> nudges;
   };
 
-  explicit World(std::uint32_t slots = 16) : slots_(slots) { add_replica("a"); }
+  explicit World(std::uint32_t slots = 16, ProcessIdentity first = this_process()) : slots_(slots) {
+    add_replica("a", true, std::move(first));
+  }
   ~World() {
     for (auto& member : members_) {
       end(*member);
@@ -85,10 +88,10 @@ class World {
         .random = [this] { return random_ += 0x9e3779b97f4a7c15ULL; },
         .nudge = [raw](const std::string& incarnation,
                        const std::string& text) { raw->nudges.emplace_back(incarnation, text); }});
-    raw->store = value(
-        open_sqlite_store({.path = folder_.file("store.db"), .durability = Durability::normal}));
-    raw->leases = value(
-        open_sqlite_lease_store(folder_.file("store.db-leases"), raw->settings->self, clock_));
+    raw->store = std::make_unique<FaultyStore>(value(
+        open_sqlite_store({.path = folder_.file("store.db"), .durability = Durability::normal})));
+    raw->leases = std::make_unique<FaultyLeases>(value(
+        open_sqlite_lease_store(folder_.file("store.db-leases"), raw->settings->self, clock_)));
     raw->actors = spawn_replica(
         system_, {raw->store.get(), raw->leases.get(), {&raw->executor}, raw->settings},
         Placement::scheduler, [raw](const RunLeft& news) { raw->left.push_back(news); });
@@ -117,6 +120,7 @@ class World {
 
   /// All actors of the replica go at once, as at a crash; nothing is released.
   void crash(Member& member) {
+    member.leases->offline = true;
     for (const auto& [run, actor] : runs(member)) {
       caf::anon_send_exit(actor, caf::exit_reason::kill);
     }
@@ -143,10 +147,32 @@ class World {
   }
   RunId start(PipelineSpec spec) { return value(start(std::move(spec), replica())).row.run; }
 
-  Result<InboxReply> put(const RunId& run, InboxMessage message) {
-    return ask<InboxRequestResponse>(replica().actors->supervisor,
+  Result<InboxReply> put(const RunId& run, InboxMessage message, Member& member) {
+    return ask<InboxRequestResponse>(member.actors->supervisor,
                                      InboxRequest{run, std::move(message), {}})
         .reply;
+  }
+  Result<InboxReply> put(const RunId& run, InboxMessage message) {
+    return put(run, std::move(message), replica());
+  }
+  /// Nudges go nowhere by themselves, as if lost; this brings those of all members.
+  void deliver_nudges() {
+    for (auto& from : members_) {
+      for (const auto& [incarnation, text] : std::exchange(from->nudges, {})) {
+        for (auto& to : members_) {
+          const bool is_meant =
+              incarnation.empty() || incarnation == to->settings->self.incarnation;
+          if (to->actors && is_meant) {
+            caf::anon_send(to->actors->supervisor, Nudged{text});
+          }
+        }
+      }
+    }
+    run();
+  }
+  void drain(Member& member, Duration grace) {
+    caf::anon_send(member.actors->supervisor, Drain{grace});
+    run();
   }
 
   std::vector<std::pair<RunId, PipelineHandle>> runs(Member& member) {
@@ -161,15 +187,32 @@ class World {
     return {};
   }
   PipelineHandle actor_of(const RunId& run) { return actor_of(run, replica()); }
-  RunStatus status(const RunId& run) { return ask<RunStatus>(actor_of(run), StatusRequest{}); }
+  RunStatus status(const RunId& run, Member& member) {
+    return ask<RunStatus>(actor_of(run, member), StatusRequest{});
+  }
+  RunStatus status(const RunId& run) { return status(run, replica()); }
   PassCounts passes(const RunId& run) { return status(run).passes; }
   ActorDescription describe(const PipelineHandle& actor) {
     return ask<ActorDescription>(actor, Describe{});
   }
-  RunRow row(const RunId& run) { return value(replica().store->run(run)); }
+  /// What an actor counts.
+  template <class Handle>
+  std::uint64_t count(const Handle& actor, const std::string& what) {
+    const auto counters = ask<ActorDescription>(actor, Describe{}).counters;
+    const auto found = counters.find(what);
+    return found == counters.end() ? 0 : found->second;
+  }
+  RunRow row(const RunId& run) { return value(replica().store->real().run(run)); }
+  RunState state(const RunId& run) { return row(run).summary.state; }
+  std::uint32_t nodes(const RunId& run, NodeState state) {
+    return row(run).summary.nodes[static_cast<std::size_t>(state)];
+  }
+  std::size_t inbox_rows(const RunId& run) {
+    return value(replica().store->real().inbox(run, 100'000)).size();
+  }
   std::vector<Event> events(const RunId& run) {
     std::vector<Event> events;
-    for (const StoredPass& stored : value(replica().store->history(run, Seq{0}))) {
+    for (const StoredPass& stored : value(replica().store->real().history(run, Seq{0}))) {
       events.insert(events.end(), stored.pass.events.begin(), stored.pass.events.end());
     }
     return events;
@@ -201,6 +244,19 @@ class World {
   std::vector<std::unique_ptr<Member>> members_;
 };
 
+/// A process of this host and boot that no longer exists.
+inline ProcessIdentity gone_process() {
+  ProcessIdentity process = this_process();
+  process.pid = 999'999'999;
+  process.start_time = 1;
+  return process;
+}
+template <class T>
+std::size_t count_of(const std::vector<Event>& events) {
+  return static_cast<std::size_t>(
+      std::count_if(events.begin(), events.end(),
+                    [](const Event& event) { return std::holds_alternative<T>(event); }));
+}
 /// Nodes of one test pipeline, in short.
 inline NodeSpec task(const std::string& id, std::vector<std::string> after = {}) {
   return {.id = id, .after = std::move(after), .action = TaskAction{"work"}};

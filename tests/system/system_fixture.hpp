@@ -7,7 +7,6 @@
 #include "tests/system/run_log.hpp"
 
 #include <chrono>
-#include <random>
 #include <string>
 #include <vector>
 

@@ -1,3 +1,5 @@
+#include "core/duration.hpp"
+
 #include "tests/formats/refusals.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
-// Durations as text: `1h30m`.
+#include "core/duration.hpp"
+
 #include "core/refusal.hpp"
-#include "formats/pipeline_file.hpp"
 
 #include <array>
 #include <charconv>

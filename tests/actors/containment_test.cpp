@@ -1,0 +1,155 @@
+// Faults end where they happen: unexpected messages, executors that throw, a store that hangs.
+#include "tests/support/actor_world.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+using namespace stagecall;
+using namespace stagecall::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("E5: an unexpected message leaves every actor alive, and its sender too") {
+  World world;
+  const RunId run = world.start(pipeline("p", {task("a"), task("b", {"a"})}));
+  world.run();
+  const auto& actors = *world.replica().actors;
+  const auto send_nonsense = [&](const auto& handle) {
+    caf::anon_send(caf::actor_cast<caf::actor>(handle), 42, std::string{"nonsense"});
+    world.run();
+  };
+  send_nonsense(actors.supervisor);
+  send_nonsense(actors.colleagues.store);
+  send_nonsense(actors.colleagues.lock_manager);
+  send_nonsense(actors.colleagues.slot_broker);
+  send_nonsense(actors.colleagues.custodian);
+  send_nonsense(world.actor_of(run));
+  world.executor().end("a");
+  world.run();
+  world.executor().end("b");
+  world.run();
+  CHECK(world.state(run) == RunState::succeeded);
+  world.start(pipeline("another", {task("c")}));
+  world.run();
+  CHECK(world.executor().launches.back().key.node == "c");
+}
+
+TEST_CASE("an executor that throws at a submit fails that attempt, other runs go on") {
+  World world;
+  world.executor().on_submit = [](const Launch& launch) {
+    if (launch.key.node == "bad") {
+      throw std::runtime_error{"scripted"};
+    }
+  };
+  const RunId bad = world.start(pipeline("bad", {task("bad"), task("behind", {"bad"})}));
+  const RunId good = world.start(pipeline("good", {task("a"), task("b", {"a"})}));
+  world.run();
+  CHECK(world.state(bad) == RunState::failed);
+  REQUIRE_FALSE(world.replica().left.empty());
+  CHECK(world.replica().left.front().status.failed.front().outcome.error ==
+        "executor scripted threw: scripted");
+  CHECK(world.executor().cancels.size() == 1);
+  world.executor().end("a");
+  world.run();
+  world.executor().end("b");
+  world.run();
+  CHECK(world.state(good) == RunState::succeeded);
+}
+
+TEST_CASE("a node that no executor here runs is rejected, and named") {
+  World world;
+  world.executor().runs_everything = false;
+  const RunId run = world.start(pipeline("p", {task("a")}));
+  world.run();
+  CHECK(world.state(run) == RunState::failed);
+  REQUIRE(world.replica().left.size() == 1);
+  const Outcome& outcome = world.replica().left.front().status.failed.front().outcome;
+  CHECK(outcome.kind == OutcomeKind::rejected);
+  CHECK(outcome.error == "no executor here runs task \"work\"");
+}
+
+namespace {
+
+/// A store actor that answers nothing; stands in for one that hangs in its file.
+struct SilentStore : StoreHandle::base {
+  using StoreHandle::base::base;
+  behavior_type make_behavior() override {
+    return {
+        [](const Describe&) { return ActorDescription{}; },
+        [this](const WriteRequest&) { return keep<WriteResponse>(); },
+        [this](const LoadRun&) { return keep<LoadRunResponse>(); },
+        [this](const ReadRow&) { return keep<RowResponse>(); },
+        [this](const ReadInbox&) { return keep<InboxResponse>(); },
+        [this](const SurveyRequest&) { return keep<SurveyResponse>(); },
+        [](const Flush&) {},
+    };
+  }
+
+ private:
+  template <class Response>
+  caf::typed_response_promise<Response> keep() {
+    auto promise = make_response_promise<Response>();
+    kept_.push_back(std::make_shared<caf::typed_response_promise<Response>>(promise));
+    return promise;
+  }
+  std::vector<std::shared_ptr<void>> kept_;  // of several types; only kept alive
+};
+
+}  // namespace
+
+TEST_CASE("S2: a run whose commit hangs does not spin while it waits") {
+  World world;
+  auto definition = World::value(Definition::build(pipeline("p", {task("a")})));
+  const auto store = world.system().spawn<SilentStore>();
+  auto colleagues = world.replica().actors->colleagues;
+  colleagues.store = store;
+  HeldRun held;
+  held.row.run = RunId{"p", 1};
+  held.definition = definition;
+  held.term = Term{1};
+  const auto leased = world.ask<LeaseResponse>(colleagues.lock_manager, AcquireLease{held.row.run});
+  held.trusted_until = World::value(leased.trust).until;
+  const Decision first =
+      begin(PipelineState{definition, 16}, world.replica().settings->self, world.clock().wall());
+  held.history = {StoredPass{Pass{Seq{1}, Term{1}, world.clock().wall(), first.events}, 0}};
+  held.term_recorded = true;
+  const PipelineHandle actor = world.system().spawn<PipelineActor>(
+      held, colleagues, world.replica().actors->supervisor, world.replica().settings);
+  world.run();
+  const std::uint64_t before = world.describe(actor).handled;
+  world.advance(60s, 10ms);
+  CHECK(world.describe(actor).handled - before <= 20);
+  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(store, caf::exit_reason::user_shutdown);
+  world.run();
+}
+
+TEST_CASE("a run whose history does not follow is left alone, and holds up no other") {
+  World world;
+  const RunId run = world.start(pipeline("damaged", {external("gate")}));
+  world.run();
+  world.crash(world.replica());
+  const RunRow row = world.row(run);
+  const auto appended = world.replica().store->write(
+      {AppendPass{.run = run,
+                  .term = row.term,
+                  .previous = row.last_seq,
+                  .at = row.created_at,
+                  .events = {AttemptEnded{.node = NodeIndex{0}, .attempt = Attempt{7}}},
+                  .consumed = {},
+                  .summary = row.summary}});
+  REQUIRE(World::value(appended).front().has_value());
+
+  World::Member& next = world.add_replica("b");
+  world.advance(30s);
+  REQUIRE(next.left.size() == 1);  // looked at once, not at each tick
+  CHECK(next.left.front().is_broken);
+  CHECK(next.left.front().reason.find("no open attempt 7") != std::string::npos);
+  CHECK(world.runs(next).empty());
+  const RunId other = World::value(world.start(pipeline("other", {task("a")}), next)).row.run;
+  world.run();
+  next.executor.end("a");
+  world.run();
+  CHECK(world.row(other).summary.state == RunState::succeeded);
+}

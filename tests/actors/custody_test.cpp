@@ -1,0 +1,224 @@
+// What becomes of attempts and requests when their run changes hands: restarts, hand-overs, reports
+// that come late.
+#include "tests/support/actor_world.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace stagecall;
+using namespace stagecall::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A run with one attempt submitted and one running, whose replica crashes.
+RunId crash_with_two_open(World& world, std::vector<NodeSpec> nodes = {task("a"), task("b")}) {
+  const RunId run = world.start(pipeline("p", std::move(nodes)));
+  world.run();
+  REQUIRE(world.executor().launches.size() == 2);
+  world.executor().report(world.executor().launches.back().key, SaysRunning{});
+  world.advance(200ms);
+  REQUIRE(world.nodes(run, NodeState::submitted) == 1);
+  REQUIRE(world.nodes(run, NodeState::running) == 1);
+  world.crash(world.replica());
+  return run;
+}
+
+RetryPolicy lost_at_most(std::uint32_t lost_max) {
+  return {.lost_max = lost_max};
+}
+
+}  // namespace
+
+TEST_CASE("T3: an approval waits over three restarts and a hand-over, and is not lost") {
+  World world{16, gone_process()};
+  const RunId run = world.start(pipeline("p", {external("approve"), task("next", {"approve"})}));
+  world.run();
+  World::Member* holder = &world.replica();
+  for (int restart = 1; restart <= 3; ++restart) {
+    world.crash(*holder);
+    holder = &world.add_replica("a" + std::to_string(restart), true,
+                                restart == 3 ? this_process() : gone_process());
+    REQUIRE(world.runs(*holder).size() == 1);
+    CHECK(world.nodes(run, NodeState::running) == 1);
+  }
+  auto& other = world.add_replica("other");
+  CHECK(world.runs(other).empty());
+  world.drain(*holder, 0s);
+  world.advance(5s);
+  REQUIRE(world.runs(other).size() == 1);
+  CHECK(world.nodes(run, NodeState::running) == 1);
+  World::value(world.put(run, NodeDoneInput{.node = "approve", .outcome = {}}, other));
+  CHECK(other.executor.launched_nodes() == std::vector<std::string>{"next"});
+  other.executor.end("next");
+  world.run();
+  CHECK(world.state(run) == RunState::succeeded);
+  CHECK(count_of<TermOpened>(world.events(run)) == 5);
+}
+
+TEST_CASE("T3: done while blocked, or for a command node, changes nothing and leaves no row") {
+  World world;
+  const RunId run = world.start(pipeline("p", {task("a"), external("gate", {"a"})}));
+  world.run();
+  World::value(world.put(run, NodeDoneInput{.node = "gate", .outcome = {}}));
+  World::value(world.put(run, NodeDoneInput{.node = "a", .outcome = {}}));
+  CHECK(world.nodes(run, NodeState::blocked) == 1);
+  CHECK(world.nodes(run, NodeState::submitted) == 1);
+  CHECK(world.inbox_rows(run) == 0);
+}
+
+TEST_CASE("R8: after a crash each attempt ends as its executor says, nothing runs twice") {
+  const std::vector<std::pair<AttemptNews, RunState>> answers{
+      {SaysEnded{}, RunState::succeeded},
+      {SaysEnded{{.kind = OutcomeKind::failed, .error = "exit 1"}, {}}, RunState::failed},
+      {SaysEnded{{.kind = OutcomeKind::stopped, .error = "stopped"}, {}}, RunState::stopped}};
+  for (const auto& [answer, result] : answers) {
+    CAPTURE(name_of(result));
+    World world{16, gone_process()};
+    const RunId run = crash_with_two_open(world);
+    auto& b = world.add_replica("b");
+    b.executor.answer = answer;
+    world.advance(5s);
+    CHECK(world.state(run) == result);
+    CHECK(b.executor.launches.empty());
+    CHECK(b.executor.acknowledged.size() == 2);
+  }
+}
+
+TEST_CASE("R8: an attempt that lives on is asked for until it has ended, and stays one attempt") {
+  World world{16, gone_process()};
+  const RunId run = crash_with_two_open(world);
+  auto& b = world.add_replica("b");
+  world.advance(60s);
+  CHECK(world.state(run) == RunState::running);
+  CHECK(b.executor.launches.empty());
+  CHECK(b.executor.queries.size() >= 2 * 10);
+  CHECK(b.executor.queries.size() <= 2 * 16);
+  b.executor.answer = SaysEnded{};
+  world.advance(5s);
+  CHECK(world.state(run) == RunState::succeeded);
+  CHECK(count_of<AttemptSubmitted>(world.events(run)) == 2);
+}
+
+TEST_CASE("R8: an attempt proven absent is lost at once and tried again, once per lost") {
+  World world{16, gone_process()};
+  const RunId run = crash_with_two_open(world);
+  auto& b = world.add_replica("b", true, gone_process());
+  b.executor.answer = SaysAbsent{.proven = true};
+  world.advance(5s);
+  CHECK(b.executor.launches.size() == 2);
+  CHECK(b.executor.launches.front().key.attempt == Attempt{2});
+  b.executor.end("a");
+  b.executor.end("b");
+  world.run();
+  CHECK(world.state(run) == RunState::succeeded);
+}
+
+TEST_CASE("R8: an absence that is not proven is lost only after lost_after") {
+  World world{16, gone_process()};
+  const RunId run = crash_with_two_open(world);
+  auto& b = world.add_replica("b");
+  b.executor.answer = SaysAbsent{};
+  world.advance(5s);  // asked by the tick
+  CHECK(count_of<AttemptAbsent>(world.events(run)) == 2);
+  world.advance(24s);
+  CHECK(b.executor.launches.empty());
+  world.advance(6s);
+  CHECK(b.executor.launches.size() == 2);
+  CHECK(count_of<AttemptAbsent>(world.events(run)) == 2);
+}
+
+TEST_CASE("R9: max_lost counts over restarts") {
+  World world{16, gone_process()};
+  auto a = task("a");
+  a.retry = lost_at_most(2);
+  const RunId run = world.start(pipeline("p", {a}));
+  world.run();
+  World::Member* holder = &world.replica();
+  for (int restart = 1; restart <= 3; ++restart) {
+    REQUIRE(holder->executor.launches.size() == 1);
+    world.crash(*holder);
+    holder = &world.add_replica("a" + std::to_string(restart), true, gone_process());
+    holder->executor.answer = SaysAbsent{.proven = true};
+    world.advance(5s);
+  }
+  CHECK(holder->executor.launches.empty());
+  CHECK(world.state(run) == RunState::failed);
+  CHECK(count_of<AttemptSubmitted>(world.events(run)) == 3);
+}
+
+TEST_CASE("R10: a stop, a crash, a restart: executors are told again, nothing is resumed") {
+  World world{16, gone_process()};
+  const RunId run = world.start(pipeline("p", {task("a"), task("b", {"a"})}));
+  world.run();
+  World::value(world.put(run, StopInput{"test"}));
+  REQUIRE(world.state(run) == RunState::stopping);
+  world.crash(world.replica());
+  auto& b = world.add_replica("b");
+  REQUIRE(world.runs(b).size() == 1);
+  CHECK(b.executor.cancels.size() == 1);
+  b.executor.end("a");
+  b.executor.answer = SaysEnded{{.kind = OutcomeKind::stopped, .error = "stopped"}, {}};
+  world.advance(5s);
+  CHECK(world.state(run) == RunState::stopped);
+  CHECK(b.executor.launches.empty());
+}
+
+TEST_CASE("R10: a stop that was stored but not looked at before the crash stops the run") {
+  World world{16, gone_process()};
+  const RunId run = world.start(pipeline("p", {external("gate"), task("b", {"gate"})}));
+  world.run();
+  world.crash(world.replica());
+  World::value(world.replica().store->write(
+      {PutInbox{.run = run, .message = StopInput{"test"}, .at = world.clock().wall()}}));
+  auto& b = world.add_replica("b");
+  CHECK(world.state(run) == RunState::stopped);
+  CHECK(b.executor.launches.empty());
+  CHECK(world.inbox_rows(run) == 0);
+}
+
+TEST_CASE("T1: while the old holder lives its attempt is unreachable, and its end arrives") {
+  World world;
+  auto& b = world.add_replica("b");
+  const RunId run = world.start(pipeline("p", {task("a"), task("next", {"a"})}));
+  world.run();
+  world.replica().leases->loses_all = true;
+  world.advance(6s);
+  world.replica().leases->offline = true;  // it cannot take the run back
+  world.advance(6s);
+  REQUIRE(world.runs(b).size() == 1);
+  REQUIRE(world.runs(world.replica()).empty());
+  world.advance(60s);
+  CHECK(world.nodes(run, NodeState::unreachable) == 1);
+  CHECK(b.executor.launches.empty());
+  CHECK(b.executor.queries.empty());
+  CHECK(count_of<AttemptUnreachable>(world.events(run)) == 1);
+  world.executor().end("a");
+  world.run();
+  world.deliver_nudges();
+  CHECK(b.executor.launched_nodes() == std::vector<std::string>{"next"});
+  CHECK(world.executor().acknowledged.size() == 1);
+  CHECK(world.inbox_rows(run) == 0);
+  CHECK(world.count(world.replica().actors->colleagues.custodian, "in_custody") == 0);
+}
+
+TEST_CASE("T8: reports at the very moment in which the run is let go are not lost") {
+  World world;
+  auto& b = world.add_replica("b");
+  const RunId run = world.start(pipeline("p", {task("a"), task("c"), task("next", {"a", "c"})}));
+  world.run();
+  // The reports reach the actor behind the word that its lease is gone.
+  const PipelineHandle actor = world.actor_of(run);
+  caf::anon_send(actor, LeaseGone{});
+  world.executor().end("a");
+  world.executor().end("c");
+  world.run();
+  world.advance(12s);
+  world.deliver_nudges();
+  const auto launched = [&] {
+    return world.executor().launches.size() + b.executor.launches.size();
+  };
+  CHECK(launched() == 3);
+  CHECK(count_of<AttemptSubmitted>(world.events(run)) == 3);
+  CHECK(count_of<AttemptEnded>(world.events(run)) == 2);
+  CHECK(world.inbox_rows(run) == 0);
+}
