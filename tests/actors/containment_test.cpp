@@ -35,7 +35,7 @@ TEST_CASE("E5: an unexpected message leaves every actor alive, and its sender to
   CHECK(world.executor().launches.back().key.node == "c");
 }
 
-TEST_CASE("an executor that throws at a submit fails that attempt; other runs go on") {
+TEST_CASE("an executor that throws at a submit fails that attempt, other runs go on") {
   World world;
   world.executor().on_submit = [](const Launch& launch) {
     if (launch.key.node == "bad") {

@@ -61,7 +61,7 @@ TEST_CASE("L21: slots of a parked run go back, and it gets some again when it re
   CHECK(world.count(world.replica().actors->colleagues.slot_broker, "free") == 1);
 }
 
-TEST_CASE("L5: a lost lease ends the actor; what runs goes on, and the run comes back by itself") {
+TEST_CASE("L5: a lost lease ends the actor, what runs goes on, and the run comes back by itself") {
   World world;
   const RunId run = world.start(pipeline("p", {task("a"), task("b", {"a"})}));
   world.run();
@@ -95,7 +95,7 @@ TEST_CASE("L5: a replica that adopts only what it started takes its own run back
   CHECK(world.row(run).term == Term{2});
 }
 
-TEST_CASE("H8: of two replicas only one schedules a run; the other skips and counts it") {
+TEST_CASE("H8: of two replicas only one schedules a run, the other skips and counts it") {
   World world;
   auto& b = world.add_replica("b");
   const RunId run = world.start(pipeline("p", {task("a")}));
