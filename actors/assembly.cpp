@@ -38,8 +38,8 @@ ReplicaActors spawn_replica(caf::actor_system& system, const ReplicaParts& parts
                             Placement placement, RunLeftCallback on_run_left) {
   Colleagues colleagues;
   colleagues.store = place<StoreActor, StoreHandle>(system, placement, *parts.store);
-  colleagues.lock_manager =
-      place<LockManager, LockManagerHandle>(system, placement, *parts.leases, parts.settings);
+  colleagues.lock_manager = place<LockManager, LockManagerHandle>(system, placement, *parts.leases,
+                                                                  colleagues.store, parts.settings);
   colleagues.slot_broker = system.spawn<SlotBroker>(parts.settings->slots);
   colleagues.custodian = system.spawn<Custodian>(parts.executors, colleagues.store, parts.settings);
   auto supervisor = system.spawn<Supervisor>(colleagues, parts.settings, std::move(on_run_left));

@@ -104,7 +104,8 @@ void Custodian::detach(const caf::actor_addr& actor) {
   }
   const RunId run = found->second;
   run_of_.erase(found);
-  if (const auto attached = runs_.find(run); attached->second.address() == actor) {
+  if (const auto attached = runs_.find(run);
+      attached != runs_.end() && attached->second.address() == actor) {
     runs_.erase(attached);
     route({kept_ends(run)});
   }
@@ -136,7 +137,9 @@ void Custodian::submit(const LaunchOrder& order) {
   ExecutorReports refused;
   for (const Launch& launch : order.launches) {
     Executor* executor = executor_of(*launch.node);
-    custody_[launch.key.run][launch.key].executor = executor;
+    Custody& custody = custody_[launch.key.run][launch.key];
+    custody.executor = executor;
+    custody.node = launch.node;
     if (executor == nullptr) {
       refused.reports.push_back({launch.key, SaysEnded{refusal(*launch.node), {}}});
     } else if (draining_) {
@@ -188,6 +191,10 @@ void Custodian::cancel(const CancelOrder& order) {
     Executor* executor = executor_of(*item.node);
     if (executor != nullptr && authority.covers(item.custodian)) {
       batches[executor].push_back(cancel);
+    } else {
+      ++counters_["cancels_out_of_reach"];
+      spdlog::warn("cancel_out_of_reach key={} custodian={}", item.key.text(),
+                   item.custodian.replica);
     }
   }
   for (auto& [executor, cancels] : batches) {
@@ -315,7 +322,7 @@ void Custodian::interrupt_all() {
   for (const auto& [run, attempts] : custody_) {
     for (const auto& [key, custody] : attempts) {
       if (custody.executor != nullptr && !custody.end) {
-        batches[custody.executor].push_back({.key = key, .reason = CancelReason::drain});
+        batches[custody.executor].push_back({key, CancelReason::drain, custody.node->grace});
       }
     }
   }

@@ -35,7 +35,8 @@ class Custodian : public Observed<CustodianHandle::base> {
 
   /// An attempt that was launched here, until its end is durable.
   struct Custody {
-    Executor* executor = nullptr;    // none: no executor took it
+    Executor* executor = nullptr;            // none: no executor took it
+    std::shared_ptr<const NodeSpec> node{};  // shared with the run's definition
     std::optional<SaysEnded> end{};  // told to the run's actor, which may end before it is recorded
   };
 

@@ -7,8 +7,9 @@
 
 namespace stagecall {
 
-LockManager::LockManager(caf::actor_config& config, LeaseStore& leases, SharedSettings settings)
-    : Observed(config), leases_(leases), settings_(std::move(settings)) {}
+LockManager::LockManager(caf::actor_config& config, LeaseStore& leases, StoreHandle store,
+                         SharedSettings settings)
+    : Observed(config), leases_(leases), store_(std::move(store)), settings_(std::move(settings)) {}
 
 LockManager::behavior_type LockManager::make_behavior() {
   return {
@@ -28,6 +29,7 @@ LockManager::behavior_type LockManager::make_behavior() {
       [this](const Tick&) {
         armed_ = false;
         renew_due();
+        ask_store();
         arm();
       },
   };
@@ -39,7 +41,17 @@ void LockManager::on_exit() {
     is_offering_ = true;
   }
   held_.clear();
+  store_ = StoreHandle{};
   release_gathered();
+}
+
+void LockManager::ask_store() {
+  if (store_asked_at_) {
+    return;
+  }
+  store_asked_at_ = settings_->clock->boot();
+  request(store_, caf::infinite, Describe{})
+      .then([this](const ActorDescription&) { store_asked_at_.reset(); }, [](const caf::error&) {});
 }
 
 LockManager::Promise LockManager::gather(const AcquireLease& request) {
@@ -125,6 +137,11 @@ void LockManager::release_gathered() {
 
 void LockManager::renew_due() {
   const BootTime start = settings_->clock->boot();
+  if (store_asked_at_ && !may_renew(start, *store_asked_at_, settings_->lease_ttl)) {
+    ++counters_["store_silent"];
+    spdlog::warn("leases_not_renewed reason=\"the store does not answer\" leases={}", held_.size());
+    return;
+  }
   std::vector<LeaseRequest> requests;
   for (const auto& [run, held] : held_) {
     if (held.renew_at <= start) {

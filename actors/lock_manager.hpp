@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,9 @@ namespace stagecall {
 class LockManager : public Observed<LockManagerHandle::base> {
  public:
   /// The lease store outlives the actor and is used by it alone.
-  LockManager(caf::actor_config& config, LeaseStore& leases, SharedSettings settings);
+  /// It renews only while `store` answers: who cannot record must not keep others from it.
+  LockManager(caf::actor_config& config, LeaseStore& leases, StoreHandle store,
+              SharedSettings settings);
 
   const char* name() const override { return "lock_manager"; }
   behavior_type make_behavior() override;
@@ -44,12 +47,15 @@ class LockManager : public Observed<LockManagerHandle::base> {
   void flush();
   void acquire_gathered();
   void release_gathered();
+  void ask_store();
   void renew_due();
   void renewed(const std::vector<LeaseRequest>& requests, const std::vector<LeaseVerdict>& verdicts,
                BootTime start);
   void arm();
 
   LeaseStore& leases_;
+  StoreHandle store_;
+  std::optional<BootTime> store_asked_at_{};  // and it has not answered yet
   SharedSettings settings_;
   std::map<RunId, Held> held_;
   std::vector<std::pair<RunId, Promise>> acquiring_;

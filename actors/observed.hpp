@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace stagecall {
@@ -27,9 +28,13 @@ class Observed : public Base {
       return Base::consume(element);
     } catch (const std::exception& exception) {
       spdlog::error("actor_exception actor={} text=\"{}\"", this->name(), exception.what());
+      after_exception(exception.what());
     }
     return caf::invoke_message_result::consumed;
   }
+
+  /// What was being handled may be half done: an actor for which that matters gives up here.
+  virtual void after_exception(const std::string&) {}
 
  private:
   std::uint64_t handled_ = 0;

@@ -1,5 +1,6 @@
 #include "actors/pipeline_actor.hpp"
 
+#include "core/append_remedy.hpp"
 #include "core/invariants.hpp"
 
 #include <algorithm>
@@ -57,6 +58,12 @@ void PipelineActor::on_exit() {
   supervisor_ = SupervisorHandle{};
 }
 
+/// What the pass had in hand is lost here, but not in the store: whoever comes next folds it.
+void PipelineActor::after_exception(const std::string& text) {
+  flight_.reset();
+  leave("exception: " + text);
+}
+
 PipelineActor::behavior_type PipelineActor::make_behavior() {
   start();
   return {
@@ -69,7 +76,8 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
       [this](const Tick& message) { tick(message); },
       [this](const SlotsGranted& grant) {
         slots_granted_ += grant.slots;
-        take(SlotsInput{}, Cause::event);
+        demand_told_.reset();  // the broker lowered it by what it granted
+        want_pass(Cause::event);
       },
       [this](const SlotsContended& news) { slots_contended_ = news.others_wait; },
       [this](const Reports& batch) {
@@ -109,10 +117,10 @@ void PipelineActor::start() {
   }
   send(colleagues_.custodian, AttachRun{run_, this});
   send(colleagues_.lock_manager, WatchLease{run_, this});
-  if (!pending_.empty()) {
-    look_into_inbox();  // adopted: it may have waited for a holder
-  }
-  take(SlotsInput{}, Cause::event);
+  // What has come before there was an actor to tell counts first: a stop lets nothing start.
+  look_into_inbox();
+  want_pass(Cause::event);
+  arm();
 }
 
 /// Now, as this term counts it: a wall clock that is set meanwhile changes no deadline.
@@ -120,8 +128,8 @@ WallTime PipelineActor::now() const {
   return wall_anchor_ + (settings_->clock->boot() - boot_anchor_);
 }
 
-void PipelineActor::take(Input input, Cause cause) {
-  pending_.push_back(std::move(input));
+void PipelineActor::want_pass(Cause cause) {
+  pass_wanted_ = true;
   if (cause == Cause::event) {
     pending_cause_ = Cause::event;
   }
@@ -131,7 +139,8 @@ void PipelineActor::take(Input input, Cause cause) {
 /// Decides over everything that is pending. What arrives while a commit is awaited joins the next
 /// pass, which the commit starts.
 void PipelineActor::pass() {
-  if (flight_ || left_ || (pending_.empty() && pending_consumed_.empty())) {
+  if (!inbox_seen_ || flight_ || left_ ||
+      (!pass_wanted_ && pending_.empty() && pending_consumed_.empty())) {
     return;
   }
   if (settings_->clock->boot() >= trusted_until_) {
@@ -139,7 +148,11 @@ void PipelineActor::pass() {
     return;
   }
   pending_due_ = BootTime::max();
+  pass_wanted_ = false;
   std::vector<Input> inputs = std::exchange(pending_, {});
+  if (std::exchange(tick_pending_, false)) {
+    inputs.push_back(TickInput{});
+  }
   Decision decision =
       decide(state_, inputs, {.now = now(), .slots = allowance(), .random = settings_->random()});
   Flight flight{.decision = std::move(decision),
@@ -185,6 +198,7 @@ void PipelineActor::commit(Flight flight) {
                     .previous = state_.run().last_seq,
                     .at = draft.at(),
                     .events = flight_->decision.events,
+                    .outputs = flight_->decision.outputs,
                     .consumed = flight_->consumed,
                     .summary = summary_of(draft)};
   request(colleagues_.store, caf::infinite, WriteRequest{std::move(append)})
@@ -197,18 +211,18 @@ void PipelineActor::committed(const Result<Reply>& reply) {
     absorb(std::get<AppendReply>(*reply).last_seq);
     return;
   }
-  switch (reply.error().code) {
-    case ErrorCode::outcome_unknown: read_back(); break;
-    case ErrorCode::fenced:
-    case ErrorCode::history_moved:
-    case ErrorCode::not_found:
-      flight_.reset();
-      leave(reply.error().message);
-      break;
-    default:
-      spdlog::warn("append_failed run={} error=\"{}\"", run_.text(), reply.error().message);
+  const Error& error = reply.error();
+  switch (after_failed_append(error.code)) {
+    case AppendRemedy::read_back: read_back(); break;
+    case AppendRemedy::retry:
+      spdlog::warn("append_failed run={} error=\"{}\"", run_.text(), error.message);
       retake_flight();
       hold_pending(kLimits.store_retry);
+      break;
+    case AppendRemedy::leave:
+      flight_.reset();
+      leave(error.message);
+      break;
   }
 }
 
@@ -223,7 +237,7 @@ void PipelineActor::absorb(Seq seq) {
   if (std::exchange(inbox_again_, false)) {
     look_into_inbox();
   }
-  if (!std::all_of(pending_.begin(), pending_.end(), can_wait)) {
+  if (pass_wanted_ || !std::all_of(pending_.begin(), pending_.end(), can_wait)) {
     pass();
   }
   arm();
@@ -232,6 +246,8 @@ void PipelineActor::absorb(Seq seq) {
 /// Nothing of the decision was recorded: its inputs wait for the next pass.
 void PipelineActor::retake_flight() {
   Flight flight = *std::exchange(flight_, std::nullopt);
+  tick_pending_ = tick_pending_ || std::erase(flight.inputs, Input{TickInput{}}) > 0;
+  pass_wanted_ = true;
   pending_.insert(pending_.begin(), std::make_move_iterator(flight.inputs.begin()),
                   std::make_move_iterator(flight.inputs.end()));
   pending_consumed_.insert(pending_consumed_.begin(), flight.consumed.begin(),
@@ -249,7 +265,7 @@ void PipelineActor::hold_pending(Duration wait) {
 void PipelineActor::read_back() {
   request(colleagues_.store, caf::infinite, ReadRow{run_})
       .then([this](const RowResponse& response) { settle_doubt(response.row); },
-            [this](const caf::error&) { read_back(); });
+            [this](const caf::error&) { leave("the store's actor has ended"); });
 }
 
 void PipelineActor::settle_doubt(const Result<RunRow>& row) {
@@ -284,10 +300,15 @@ void PipelineActor::inbox_read(const Result<std::vector<InboxRow>>& rows) {
   inbox_reading_ = false;
   if (!rows) {
     inbox_again_ = true;
-  } else if (!rows->empty()) {
+    return;
+  }
+  inbox_seen_ = true;
+  if (!rows->empty()) {
     take_inbox(*rows);
   } else if (std::exchange(inbox_again_, false)) {
     look_into_inbox();
+  } else if (pass_wanted_) {
+    pass();
   }
 }
 
@@ -320,49 +341,20 @@ void PipelineActor::park() {
 }
 
 void PipelineActor::carry_out(const std::vector<Effect>& effects) {
-  LaunchOrder launches;
-  CancelOrder cancels;
-  QueryOrder queries;
-  AcknowledgeOrder acknowledged;
-  for (const Effect& effect : effects) {
-    if (const auto* launch = std::get_if<LaunchEffect>(&effect)) {
-      launches.launches.push_back({key_of(launch->node, launch->attempt, launch->nonce),
-                                   {state_.shared_definition(), &state_.spec(launch->node)},
-                                   term_,
-                                   trusted_until_});
-    } else if (const auto* cancel = std::get_if<CancelEffect>(&effect)) {
-      CustodyItem item = custody_of(cancel->node, cancel->attempt, cancel->nonce,
-                                    state_.node(cancel->node).custodian);
-      Cancel order{item.key, cancel->reason, item.node->grace};
-      cancels.cancels.emplace_back(std::move(item), std::move(order));
-    } else if (const auto* query = std::get_if<QueryEffect>(&effect)) {
-      queries.queries.push_back(
-          custody_of(query->node, query->attempt, query->nonce, query->custodian));
-    } else if (const auto* ended = std::get_if<AcknowledgeEffect>(&effect)) {
-      acknowledged.items.push_back(custody_of(ended->node, ended->attempt, ended->nonce,
-                                              state_.node(ended->node).custodian));
-    }
-  }
-  const auto hand_over = [this](auto order, bool is_empty) {
+  EffectOrders orders = orders_of(effects, order_context());
+  const auto hand_over = [this](auto& order, bool is_empty) {
     if (!is_empty) {
       send(colleagues_.custodian, std::move(order));
     }
   };
-  hand_over(std::move(acknowledged), acknowledged.items.empty());
-  hand_over(std::move(launches), launches.launches.empty());
-  hand_over(std::move(cancels), cancels.cancels.empty());
-  hand_over(std::move(queries), queries.queries.empty());
+  hand_over(orders.acknowledged, orders.acknowledged.items.empty());
+  hand_over(orders.launches, orders.launches.launches.empty());
+  hand_over(orders.cancels, orders.cancels.cancels.empty());
+  hand_over(orders.queries, orders.queries.queries.empty());
 }
 
-AttemptKey PipelineActor::key_of(NodeIndex node, Attempt attempt, Nonce nonce) const {
-  return {run_, state_.spec(node).id, attempt, nonce};
-}
-
-CustodyItem PipelineActor::custody_of(NodeIndex node, Attempt attempt, Nonce nonce,
-                                      std::uint32_t holder) const {
-  return {key_of(node, attempt, nonce),
-          state_.holders().empty() ? ReplicaIdentity{} : state_.holders().at(holder),
-          {state_.shared_definition(), &state_.spec(node)}};
+OrderContext PipelineActor::order_context() const {
+  return {.state = state_, .run = run_, .term = term_, .trusted_until = trusted_until_};
 }
 
 /// No slot lies idle here: of those that the last pass could fill, what is free goes back, and what
@@ -403,7 +395,8 @@ void PipelineActor::withhold_launches() {
   WithholdLaunches order{this, {}};
   for (const Effect& effect : flight_ ? flight_->decision.effects : std::vector<Effect>{}) {
     if (const auto* launch = std::get_if<LaunchEffect>(&effect)) {
-      order.keys.push_back(key_of(launch->node, launch->attempt, launch->nonce));
+      order.keys.push_back(
+          attempt_key(order_context(), launch->node, launch->attempt, launch->nonce));
     }
   }
   if (!order.keys.empty()) {
@@ -422,9 +415,11 @@ void PipelineActor::tick(const Tick& message) {
   const bool deadline_passed =
       state_.run().timeout_at <= now() || (!deadlines.empty() && deadlines.begin()->first <= now());
   if (deadline_passed || boot >= pending_due_) {
-    take(TickInput{}, Cause::event);
+    tick_pending_ = true;
+    want_pass(Cause::event);
   } else if (boot >= tick_due_) {
-    take(TickInput{}, Cause::tick);
+    tick_pending_ = true;
+    want_pass(Cause::tick);
   }
   if (std::exchange(inbox_again_, false)) {
     look_into_inbox();

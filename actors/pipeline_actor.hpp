@@ -2,6 +2,7 @@
 // the commit. Holds no rule. Ends when its run does, or when it may no longer act for it.
 #pragma once
 
+#include "actors/effect_orders.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/observed.hpp"
 #include "actors/settings.hpp"
@@ -43,6 +44,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   const char* name() const override { return "pipeline"; }
   behavior_type make_behavior() override;
   void on_exit() override;
+  void after_exception(const std::string& text) override;
 
  private:
   /// A decision whose commit is awaited, with what it was made of in case it must be made anew.
@@ -55,7 +57,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   enum class Cause : std::uint8_t { tick, event };
 
   void start();
-  void take(Input input, Cause cause);
+  void want_pass(Cause cause);
   void pass();
   SlotAllowance allowance() const;
   RunSummary summary_of(const Draft& draft) const;
@@ -77,8 +79,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void withhold_launches();
   void tick(const Tick& tick);
   void arm();
-  AttemptKey key_of(NodeIndex node, Attempt attempt, Nonce nonce) const;
-  CustodyItem custody_of(NodeIndex node, Attempt attempt, Nonce nonce, std::uint32_t holder) const;
+  OrderContext order_context() const;
   RunStatus status() const;
   WallTime now() const;
 
@@ -97,7 +98,10 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   std::vector<Input> pending_;
   std::vector<std::int64_t> pending_consumed_;  // inbox rows among pending_
   Cause pending_cause_ = Cause::tick;
+  bool pass_wanted_ = false;   // even if nothing is pending: slots, time
+  bool tick_pending_ = false;  // the next pass is told that time has passed
   std::optional<Flight> flight_;
+  bool inbox_seen_ = false;  // once: before that there is no pass
   bool inbox_reading_ = false;
   bool inbox_again_ = false;
   bool parked_ = false;
@@ -106,7 +110,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
 
   std::uint32_t slots_granted_ = 0;
   bool slots_contended_ = false;
-  std::map<SlotClass, std::uint32_t> demand_told_;
+  std::optional<std::map<SlotClass, std::uint32_t>> demand_told_;  // none: not what is believed
 
   std::uint64_t timer_generation_ = 0;
   BootTime timer_due_ = BootTime::max();  // of the armed timer

@@ -23,6 +23,7 @@ namespace {
 constexpr unsigned kSchedulerThreads = 2;
 /// Beside the grace of a drain: for killing, recording and releasing.
 constexpr Duration kDrainMargin{5'000};
+constexpr Duration kDrainLook{50};
 
 caf::actor_system_config make_system_config() {
   caf::actor_system_config config;
@@ -49,11 +50,26 @@ class Departures {
     changed_.notify_all();
   }
 
+  /// A run that was let go may come back and leave again: such news is told once.
   std::optional<RunLeft> wait(const RunId& run, Duration wait) {
     std::unique_lock lock{mutex_};
     changed_.wait_for(lock, wait, [&] { return left_.contains(run); });
     const auto found = left_.find(run);
-    return found == left_.end() ? std::nullopt : std::optional{found->second};
+    if (found == left_.end()) {
+      return std::nullopt;
+    }
+    RunLeft news = found->second;
+    if (!news.reason.empty() && !news.is_broken) {
+      left_.erase(found);
+      std::erase(order_, run);
+    }
+    return news;
+  }
+
+  /// Returns with the next departure of any run, or after the wait.
+  void wait_for_any(Duration wait) {
+    std::unique_lock lock{mutex_};
+    changed_.wait_for(lock, wait);
   }
 
  private:
@@ -190,12 +206,10 @@ std::optional<RunStatus> EmbeddedReplica::status(const RunId& run) {
 }
 
 void EmbeddedReplica::drain(Duration grace) {
-  // First: a run that is being adopted meanwhile is given up.
   caf::anon_send(actors_->supervisor, Drain{grace});
-  const RunList held = runs();
   const BootTime deadline = clock_.boot() + grace + kDrainMargin;
-  for (const auto& [run, actor] : held.runs) {
-    departures_.wait(run, std::max(Duration{0}, deadline - clock_.boot()));
+  while (!runs().runs.empty() && clock_.boot() < deadline) {
+    departures_.wait_for_any(kDrainLook);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <caf/system_messages.hpp>
 
+#include <exception>
 #include <utility>
 
 namespace stagecall {
@@ -80,11 +81,14 @@ Supervisor::StartPromise Supervisor::start(const StartRequest& start_request) {
                              .due_at = next_due(decision.draft, settings_->tick)}};
   request(colleagues_.store, caf::infinite, WriteRequest{std::move(write)})
       .then(
-          [this, start_request, promise](const WriteResponse& response) mutable {
+          [this, start_request, promise,
+           events = decision.events](const WriteResponse& response) mutable {
             if (!response.reply) {
               promise.deliver(StartResponse{tl::unexpected<Error>{response.reply.error()}});
             } else {
-              started(start_request, std::get<RunStartedReply>(*response.reply), promise);
+              const auto& reply = std::get<RunStartedReply>(*response.reply);
+              promise.deliver(StartResponse{reply});
+              started(start_request, reply, std::move(events));
             }
           },
           [promise](const caf::error&) mutable {
@@ -95,8 +99,7 @@ Supervisor::StartPromise Supervisor::start(const StartRequest& start_request) {
 
 /// The run is durable and ours by its first term; its lease follows.
 void Supervisor::started(const StartRequest& start_request, RunStartedReply reply,
-                         StartPromise promise) {
-  promise.deliver(StartResponse{reply});
+                         std::vector<Event> events) {
   if (!reply.created) {
     return;
   }
@@ -105,18 +108,16 @@ void Supervisor::started(const StartRequest& start_request, RunStartedReply repl
   joined_.insert(reply.row.run);
   request(colleagues_.lock_manager, caf::infinite, AcquireLease{reply.row.run})
       .then(
-          [this, start_request, row = reply.row](const LeaseResponse& response) {
+          [this, definition = start_request.definition, events = std::move(events),
+           row = reply.row](const LeaseResponse& response) {
             if (!response.trust) {
               give_up(row.run, response.trust.error().message);
               return;
             }
-            const WallTime at = row.created_at;
-            const Decision first = begin(PipelineState{start_request.definition, settings_->slots},
-                                         settings_->self, at);
-            const Pass pass{row.last_seq, row.term, at, first.events};
+            const Pass pass{row.last_seq, row.term, row.created_at, events};
             spawn_run({row,
                        {StoredPass{pass, row.last_checksum}},
-                       start_request.definition,
+                       definition,
                        row.term,
                        true,
                        response.trust->until});
@@ -306,8 +307,14 @@ void Supervisor::spawn_run(HeldRun held) {
     return;
   }
   definitions_[held.row.definition] = held.definition;
-  const auto actor =
-      spawn<PipelineActor>(std::move(held), colleagues_, SupervisorHandle{this}, settings_);
+  PipelineHandle actor;
+  try {
+    actor = spawn<PipelineActor>(std::move(held), colleagues_, SupervisorHandle{this}, settings_);
+  } catch (const std::exception& exception) {
+    broken_.insert(run);
+    give_up(run, exception.what());
+    return;
+  }
   monitor(actor);
   runs_[run] = actor;
   run_of_[actor.id()] = run;

@@ -39,7 +39,7 @@ class Supervisor : public Observed<SupervisorHandle::base> {
   using InboxPromise = caf::typed_response_promise<InboxRequestResponse>;
 
   StartPromise start(const StartRequest& request);
-  void started(const StartRequest& request, RunStartedReply reply, StartPromise promise);
+  void started(const StartRequest& request, RunStartedReply reply, std::vector<Event> events);
   InboxPromise put_inbox(const InboxRequest& request);
   void join(const RunId& run);
   void survey(bool whole);

@@ -87,6 +87,12 @@ void write_log(const Session& session, const AttemptKey& key, const CommandLog& 
   session.output.bytes(log.tail);
 }
 
+bool is_command(Store& store, const RunRow& row, const std::string& node) {
+  const auto state = fold_run(store, row);
+  const auto index = state ? state->definition().find(node) : std::nullopt;
+  return index && std::holds_alternative<CommandAction>(state->spec(*index).action);
+}
+
 }  // namespace
 
 Result<ExitCode> status(const Session& session) {
@@ -158,10 +164,10 @@ Result<ExitCode> logs(const Session& session) {
     return tl::unexpected<Error>{key.error()};
   }
   const auto log = read_command_log(store_folder(session.options.store), *key);
-  if (!log) {
+  if (!log && (log.error().code != ErrorCode::not_found || !is_command(**store, *row, key->node))) {
     return tl::unexpected<Error>{log.error()};
   }
-  write_log(session, *key, *log);
+  write_log(session, *key, log.value_or(CommandLog{}));  // a silent command leaves no file
   return ExitCode::done;
 }
 

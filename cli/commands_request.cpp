@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <variant>
@@ -41,6 +42,19 @@ Result<bool> put(const Session& session, Store& store, const RunId& run, InboxMe
     send_nudge(store_folder(session.options.store), answer.owner, run.text());
   }
   return answer.stored;
+}
+
+/// Whether a message of this kind, and for this node, waits for the run's holder already.
+template <class Message, class Same>
+Result<bool> is_waiting(Store& store, const RunId& run, const Same& is_same) {
+  const auto rows = store.inbox(run, kLimits.inbox_read_max);
+  if (!rows) {
+    return tl::unexpected<Error>{rows.error()};
+  }
+  return std::any_of(rows->begin(), rows->end(), [&is_same](const InboxRow& row) {
+    const auto* message = std::get_if<Message>(&row.message);
+    return message != nullptr && is_same(*message);
+  });
 }
 
 /// The run as it stands after a request.
@@ -123,15 +137,13 @@ Result<NodeDoneInput> node_done_input(const Arguments& arguments) {
 }
 
 /// A report that the run does not take may be the repeat of one that it took.
-Result<ExitCode> refuse(const Session& session, Store& store, const PipelineState& state,
-                        const RunId& run, const NodeDoneInput& input, Error refusal) {
-  const auto node = state.definition().find(input.node);
-  const bool may_be_repeat =
-      node && is_terminal(state.node(*node).state) && !session.options.request_id.empty();
-  if (may_be_repeat) {
-    // The node has ended: the run makes nothing of it, if it is a new report after all.
-    const auto stored = put(session, store, run, input);
-    if (stored && !*stored) {
+Result<ExitCode> refuse(const Session& session, Store& store, const RunId& run, Error refusal) {
+  if (!session.options.request_id.empty()) {
+    const auto is_known = store.knows_request(run, session.options.request_id);
+    if (!is_known) {
+      return tl::unexpected<Error>{is_known.error()};
+    }
+    if (*is_known) {
       return answer(session, store, run, false);
     }
   }
@@ -169,6 +181,11 @@ Result<ExitCode> start(const Session& session) {
     return tl::unexpected<Error>{reply.error()};
   }
   const auto& started = std::get<RunStartedReply>(*reply);
+  if (started.row.run.pipeline != (*definition)->spec().name) {
+    return fail(ErrorCode::different_pipeline,
+                "start " + session.arguments.file + ": the request id " + options.request_id +
+                    " has started " + started.row.run.text() + "; give another one");
+  }
   if (started.created) {
     send_nudge(store_folder(options.store), {}, started.row.run.text());
   } else {
@@ -190,8 +207,14 @@ Result<ExitCode> stop(const Session& session) {
   if (!row) {
     return tl::unexpected<Error>{row.error()};
   }
+  const auto waits =
+      is_waiting<StopInput>(**store, row->run, [](const StopInput&) { return true; });
+  if (!waits) {
+    return tl::unexpected<Error>{waits.error()};
+  }
   bool changed = false;
-  if (row->summary.state == RunState::queued || row->summary.state == RunState::running) {
+  if (!*waits &&
+      (row->summary.state == RunState::queued || row->summary.state == RunState::running)) {
     const auto stored = put(session, **store, row->run, StopInput{"stop"});
     if (!stored) {
       return tl::unexpected<Error>{stored.error()};
@@ -224,11 +247,21 @@ Result<ExitCode> node_done(const Session& session) {
     return answer(session, **store, row->run, false);
   }
   if (!attempt) {
-    return refuse(session, **store, *state, row->run, *input, attempt.error());
+    return refuse(session, **store, row->run, attempt.error());
   }
   // Of this attempt and no later one, however long the report waits.
   if (attempt->value > 0) {
     input->attempt = *attempt;
+  }
+  // The first report of a node wins, also among those that wait.
+  const auto waits = is_waiting<NodeDoneInput>(
+      **store, row->run,
+      [&input](const NodeDoneInput& other) { return other.node == input->node; });
+  if (!waits) {
+    return tl::unexpected<Error>{waits.error()};
+  }
+  if (*waits) {
+    return answer(session, **store, row->run, false);
   }
   const auto stored = put(session, **store, row->run, *std::move(input));
   if (!stored) {

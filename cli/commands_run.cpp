@@ -63,19 +63,13 @@ Result<ExitCode> attend(const Session& session, Replica& replica, RunRow row) {
   }
   const RunId run = row.run;
   RunWatch watch{session, **store, std::move(row)};
-  bool was_let_go = false;
   const auto followed = watch.follow([&]() -> Result<void> {
-    if (was_let_go) {
-      wait_for_signal(kLook);
-      return {};
-    }
     const auto left = replica.wait(run, kLook);
     if (left && left->is_broken) {
       return fail(ErrorCode::store_damaged,
                   "run " + run.text() + ": " + left->reason + "; see: stagecall verify");
     }
     if (left && !left->reason.empty()) {
-      was_let_go = true;
       session.output.note(escaped(run.text()) + " is no longer scheduled here: " +
                           escaped(left->reason) + "; waiting for whoever goes on with it");
       replica.join(run);

@@ -32,7 +32,7 @@ class RandomSequence {
 class Decider {
  public:
   Decider(const PipelineState& state, const DecideContext& context)
-      : context_(context), random_(context.random), decision_{Draft{state, context.now}, {}, {}} {}
+      : context_(context), random_(context.random), decision_{.draft = Draft{state, context.now}} {}
 
   void take(const Input& input) {
     std::visit([this](const auto& alternative) { on(alternative); }, input);
@@ -45,7 +45,6 @@ class Decider {
 
  private:
   void on(const TickInput&);
-  void on(const SlotsInput&) {}
   void on(const TermInput& input);
   void on(const ReportInput& input);
   void on(const StopInput& input);
@@ -63,6 +62,8 @@ class Decider {
   Outcome judged(NodeIndex node, Outcome outcome) const;
   void ask_custodian(NodeIndex node);
   void cancel(NodeIndex node, CancelReason reason);
+  void acknowledge(NodeIndex node);
+  void keep_output(NodeIndex node, const Outcome& outcome, const std::string& body);
   const NodeRecord& node(NodeIndex index) const { return draft().node(index); }
   const Draft& draft() const { return decision_.draft; }
 
@@ -139,6 +140,7 @@ void Decider::on_news(NodeIndex index, const SaysRunning&) {
 }
 
 void Decider::on_news(NodeIndex index, const SaysEnded& news) {
+  keep_output(index, news.outcome, news.output);
   end_attempt(index, news.outcome, true);
 }
 
@@ -152,6 +154,7 @@ void Decider::on_news(NodeIndex index, const SaysAlive&) {
 void Decider::on_news(NodeIndex index, const SaysAbsent& news) {
   const NodeRecord& record = node(index);
   if (news.proven) {
+    acknowledge(index);
     end_attempt(index, {.kind = OutcomeKind::lost, .error = "lost"}, true);
   } else if (!record.absent) {
     this->record(AttemptAbsent{index, record.attempt});
@@ -187,6 +190,7 @@ void Decider::on(const NodeDoneInput& input) {
     return;
   }
   if (is_external(draft().spec(*found)) && node(*found).state == NodeState::running) {
+    keep_output(*found, input.outcome, input.output);
     end_attempt(*found, input.outcome, true);
   }
 }
@@ -252,8 +256,9 @@ void Decider::end_node_wait(NodeIndex index) {
     return;
   }
   if (before.due_at <= context_.now && before.absent) {
-    end_attempt(index, {.kind = OutcomeKind::lost, .error = "lost"}, false);
     cancel(index, CancelReason::lost);
+    acknowledge(index);
+    end_attempt(index, {.kind = OutcomeKind::lost, .error = "lost"}, false);
     return;
   }
   if (is_external(draft().spec(index))) {
@@ -262,6 +267,18 @@ void Decider::end_node_wait(NodeIndex index) {
     record(AttemptTimedOut{index, before.attempt});
     cancel(index, CancelReason::timeout);
   }
+}
+
+void Decider::keep_output(NodeIndex index, const Outcome& outcome, const std::string& body) {
+  if (outcome.kind == OutcomeKind::succeeded && !body.empty()) {
+    decision_.outputs.push_back({index, node(index).attempt, body});
+  }
+}
+
+/// Nobody will report this attempt's end: its executor need not wait for the word that it is known.
+void Decider::acknowledge(NodeIndex index) {
+  const NodeRecord& record = node(index);
+  decision_.effects.push_back(AcknowledgeEffect{index, record.attempt, record.nonce});
 }
 
 void Decider::cancel(NodeIndex index, CancelReason reason) {
@@ -328,7 +345,7 @@ Decision decide(const PipelineState& state, std::span<const Input> inputs,
 }
 
 Decision begin(const PipelineState& fresh, std::optional<ReplicaIdentity> holder, WallTime now) {
-  Decision decision{Draft{fresh, now}, {}, {}};
+  Decision decision{.draft = Draft{fresh, now}};
   decision.events.push_back(RunStarted{});
   if (holder) {
     decision.events.push_back(TermOpened{*std::move(holder)});

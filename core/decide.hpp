@@ -29,9 +29,10 @@ struct DecideContext {
 };
 
 struct Decision {
-  Draft draft;                    ///< the state with the events applied; absorb it once committed
-  std::vector<Event> events{};    ///< to be appended; may be empty
-  std::vector<Effect> effects{};  ///< to be carried out after the commit, in order
+  Draft draft;                  ///< the state with the events applied; absorb it once committed
+  std::vector<Event> events{};  ///< to be appended; may be empty
+  std::vector<NodeOutput> outputs{};  ///< to be kept in the same transaction
+  std::vector<Effect> effects{};      ///< to be carried out after the commit, in order
 };
 
 /// One pass. Inputs that say nothing new (old attempts, finished nodes, repeats) change nothing.

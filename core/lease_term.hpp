@@ -25,4 +25,9 @@ constexpr Duration renew_after(Duration ttl) {
   return ttl / 3;
 }
 
+/// A holder whose store has been silent for a ttl lets its leases end: it could record nothing.
+constexpr bool may_renew(BootTime now, BootTime store_asked_at, Duration ttl) {
+  return now - store_asked_at < ttl;
+}
+
 }  // namespace stagecall

@@ -38,7 +38,6 @@ class ProcessExecutor final : public Executor {
   void close(Duration deadline) override {
     if (worker_) {
       worker_->close(deadline);
-      worker_.reset();
     }
   }
 

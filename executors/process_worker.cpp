@@ -76,6 +76,9 @@ Result<void> ProcessWorker::start() {
 
 void ProcessWorker::ask(Request request) {
   const std::lock_guard lock{mutex_};
+  if (is_closed_) {
+    return;
+  }
   requests_.push_back(std::move(request));
   if (requests_.size() == 1 && wake_) {
     ::eventfd_write(wake_.get(), 1);
@@ -86,6 +89,9 @@ void ProcessWorker::close(Duration deadline) {
   if (thread_.joinable()) {
     ask(Close{deadline});
     thread_.join();
+    const std::lock_guard lock{mutex_};
+    is_closed_ = true;
+    requests_.clear();
   }
 }
 

@@ -85,6 +85,7 @@ class ProcessWorker {
 
   std::mutex mutex_;
   std::vector<Request> requests_;  ///< under mutex_
+  bool is_closed_ = false;         // what is asked from then on is dropped
   UniqueFd wake_;                  ///< eventfd; counts while there are requests
 
   // Below: of the thread only.

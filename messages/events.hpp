@@ -115,6 +115,14 @@ struct RunEnded {
   friend bool operator==(const RunEnded&, const RunEnded&) = default;
 };
 
+/// What an attempt left for the successors of its node. Kept beside the history, outside the fold.
+struct NodeOutput {
+  NodeIndex node;
+  Attempt attempt;
+  std::string body;  ///< JSON, ≤ 64 KiB
+  friend bool operator==(const NodeOutput&, const NodeOutput&) = default;
+};
+
 using Event = std::variant<RunStarted, TermOpened, AttemptSubmitted, AttemptRunning, AttemptAbsent,
                            AttemptUnreachable, AttemptFound, AttemptTimedOut, AttemptEnded,
                            BackoffEnded, NodeForced, StopRequested, RunTimedOut, RunEnded>;

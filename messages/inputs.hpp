@@ -48,12 +48,7 @@ struct NodeDoneInput {
   friend bool operator==(const NodeDoneInput&, const NodeDoneInput&) = default;
 };
 
-/// The slot broker let the run have slots, or changed whether others wait for them.
-struct SlotsInput {
-  friend bool operator==(const SlotsInput&, const SlotsInput&) = default;
-};
-
-using Input = std::variant<TickInput, TermInput, ReportInput, StopInput, NodeDoneInput, SlotsInput>;
+using Input = std::variant<TickInput, TermInput, ReportInput, StopInput, NodeDoneInput>;
 
 /// What may wait in a run's durable inbox.
 using InboxMessage = std::variant<StopInput, NodeDoneInput, ReportInput>;

@@ -40,6 +40,7 @@ class SqliteStore final : public Store {
   Result<std::vector<RawPass>> raw_history(const RunId& run) override;
   Result<std::string> definition(const DefinitionHash& hash) override;
   Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) override;
+  Result<bool> knows_request(const RunId& run, const std::string& request_id) override;
   Result<std::vector<RunId>> runs_with_inbox() override;
   Result<std::uint64_t> data_version() override;
   std::string store_id() const override { return store_id_; }
@@ -107,7 +108,13 @@ Result<std::vector<Result<Reply>>> SqliteStore::write(const std::vector<Write>& 
   if (auto begun = db_->begin_immediate(); !begun) {
     return tl::unexpected<Error>{std::move(begun).error()};
   }
-  auto replies = write_all(batch);
+  Result<std::vector<Result<Reply>>> replies;
+  try {
+    replies = write_all(batch);
+  } catch (...) {
+    db_.reset();  // with the transaction: the next call opens anew
+    throw;
+  }
   if (!replies) {
     // Without a commit nothing of it counts, whatever became of the rollback.
     if (!db_->rollback()) {
@@ -282,6 +289,16 @@ Result<std::vector<InboxRow>> SqliteStore::inbox(const RunId& run, std::size_t l
         }
         return InboxRow{row.integer(0), std::move(*message)};
       });
+}
+
+Result<bool> SqliteStore::knows_request(const RunId& run, const std::string& request_id) {
+  const auto counts = read_rows<std::uint64_t>(
+      store_sql::kReadInboxRequest, {run.pipeline, sqlite_value(run.iteration), request_id},
+      [](const SqliteQuery& row) { return row.number(0); });
+  if (!counts) {
+    return tl::unexpected<Error>{counts.error()};
+  }
+  return counts->front() > 0;
 }
 
 Result<std::vector<RunId>> SqliteStore::runs_with_inbox() {

@@ -105,6 +105,7 @@ struct AppendPass {
   Seq previous;
   WallTime at;
   std::vector<Event> events;
+  std::vector<NodeOutput> outputs{};
   std::vector<std::int64_t> consumed;
   RunSummary summary;
 };
@@ -165,6 +166,8 @@ class Store {
   virtual Result<std::string> definition(const DefinitionHash& hash) = 0;
   /// Oldest first, at most `limit`.
   virtual Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) = 0;
+  /// Whether a PutInbox with this request id was stored for the run, consumed or not.
+  virtual Result<bool> knows_request(const RunId& run, const std::string& request_id) = 0;
   /// Runs that have inbox rows.
   virtual Result<std::vector<RunId>> runs_with_inbox() = 0;
   /// Changes whenever another connection has committed; costs no transaction.

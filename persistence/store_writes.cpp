@@ -182,6 +182,17 @@ Result<void> check_fence(const AppendPass& write, const Head& head) {
   return {};
 }
 
+Result<void> keep_outputs(SqliteDb& db, const AppendPass& write, const Head& head) {
+  for (const NodeOutput& output : write.outputs) {
+    auto done = db.run(store_sql::kInsertOutput, {head.id, sqlite_value(output.node.value),
+                                                  sqlite_value(output.attempt.value), output.body});
+    if (!done) {
+      return done;
+    }
+  }
+  return {};
+}
+
 Result<void> consume_inbox(SqliteDb& db, const AppendPass& write, const Head& head) {
   if (is_terminal(write.summary.state)) {
     return db.run(store_sql::kDeleteInboxOfRun, {head.id});
@@ -260,6 +271,9 @@ Result<Reply> apply_write(SqliteDb& db, const AppendPass& write) {
   auto done = check_fence(write, *head);
   if (done) {
     done = append(db, *head, write.at, write.events, write.summary);
+  }
+  if (done) {
+    done = keep_outputs(db, write, *head);
   }
   if (done) {
     done = consume_inbox(db, write, *head);

@@ -83,6 +83,14 @@ ORDER BY pass.seq
 -- :: kInsertInboxRequest
 INSERT INTO inbox_request (run, request) VALUES (?1, ?2) ON CONFLICT (run, request) DO NOTHING
 
+-- :: kReadInboxRequest
+SELECT count(*) FROM inbox_request JOIN run ON run.id = inbox_request.run
+WHERE pipeline = ?1 AND iteration = ?2 AND request = ?3
+
+-- :: kInsertOutput
+INSERT INTO output (run, node, attempt, body) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (run, node, attempt) DO UPDATE SET body = excluded.body
+
 -- :: kInsertInbox
 INSERT INTO inbox (run, at, message) VALUES (?1, ?2, ?3)
 

@@ -131,14 +131,14 @@ TEST_CASE("a run whose history does not follow is left alone, and holds up no ot
   world.run();
   world.crash(world.replica());
   const RunRow row = world.row(run);
-  const auto appended = world.replica().store->write(
-      {AppendPass{.run = run,
-                  .term = row.term,
-                  .previous = row.last_seq,
-                  .at = row.created_at,
-                  .events = {AttemptEnded{.node = NodeIndex{0}, .attempt = Attempt{7}}},
-                  .consumed = {},
-                  .summary = row.summary}});
+  const auto appended = world.replica().store->write({AppendPass{
+      .run = run,
+      .term = row.term,
+      .previous = row.last_seq,
+      .at = row.created_at,
+      .events = {AttemptEnded{.node = NodeIndex{0}, .attempt = Attempt{7}, .outcome = {}}},
+      .consumed = {},
+      .summary = row.summary}});
   REQUIRE(World::value(appended).front().has_value());
 
   World::Member& next = world.add_replica("b");

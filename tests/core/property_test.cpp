@@ -84,12 +84,12 @@ Input any_input(const Run& run, std::vector<Input>& said) {
       if (!said.empty()) {
         return said[below(said.size())];
       }
-      return SlotsInput{};
+      return TickInput{};
     case 2:
       if (one_in(10)) {
         return StopInput{"asked"};
       }
-      return SlotsInput{};
+      return TickInput{};
     case 3:
     case 4: {
       NodeDoneInput done{.node = id, .outcome = one_in(2) ? succeeded() : failed()};

@@ -81,6 +81,9 @@ class FaultyStore final : public Store {
   Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) override {
     return read<Result<std::vector<InboxRow>>>([&] { return real_->inbox(run, limit); });
   }
+  Result<bool> knows_request(const RunId& run, const std::string& request_id) override {
+    return real_->knows_request(run, request_id);
+  }
   Result<std::vector<RunId>> runs_with_inbox() override {
     return read<Result<std::vector<RunId>>>([&] { return real_->runs_with_inbox(); });
   }
