@@ -410,6 +410,14 @@ void PipelineActor::tick(const Tick& message) {
   }
   timer_due_ = BootTime::max();
   const BootTime boot = settings_->clock->boot();
+  if (std::exchange(inbox_again_, false)) {
+    look_into_inbox();
+  }
+  if (!inbox_seen_) {
+    tick_due_ = boot + settings_->tick;
+    arm();
+    return;
+  }
   const auto& deadlines = state_.deadlines();
   ticked_ = ticked_ || boot >= tick_due_;  // whatever the next pass is counted as
   const bool deadline_passed =
@@ -420,9 +428,6 @@ void PipelineActor::tick(const Tick& message) {
   } else if (boot >= tick_due_) {
     tick_pending_ = true;
     want_pass(Cause::tick);
-  }
-  if (std::exchange(inbox_again_, false)) {
-    look_into_inbox();
   }
   arm();
 }
@@ -439,7 +444,7 @@ void PipelineActor::arm() {
       std::min(state_.run().timeout_at,
                state_.deadlines().empty() ? kNever : state_.deadlines().begin()->first);
   BootTime due = tick_due_;
-  if (deadline != kNever && !parked_) {
+  if (deadline != kNever && !parked_ && inbox_seen_) {
     due = std::min(due, boot + std::max(Duration{0}, deadline - now()));
   }
   if (!parked_) {

@@ -92,6 +92,7 @@ void ProcessWorker::close(Duration deadline) {
     const std::lock_guard lock{mutex_};
     is_closed_ = true;
     requests_.clear();
+    wake_.reset();
   }
 }
 

@@ -71,16 +71,24 @@ TEST_CASE("a node that no executor here runs is rejected, and named") {
 
 namespace {
 
-/// A store actor that answers nothing; stands in for one that hangs in its file.
+/// A store actor that answers nothing, or looks into the inbox only; stands in for one that hangs
+/// in its file.
 struct SilentStore : StoreHandle::base {
-  using StoreHandle::base::base;
+  using Base = StoreHandle::base;
+  SilentStore(caf::actor_config& config, bool shows_inbox) : Base(config), shows(shows_inbox) {}
   behavior_type make_behavior() override {
     return {
         [](const Describe&) { return ActorDescription{}; },
         [this](const WriteRequest&) { return keep<WriteResponse>(); },
         [this](const LoadRun&) { return keep<LoadRunResponse>(); },
         [this](const ReadRow&) { return keep<RowResponse>(); },
-        [this](const ReadInbox&) { return keep<InboxResponse>(); },
+        [this](const ReadInbox&) {
+          auto promise = keep<InboxResponse>();
+          if (shows) {
+            promise.deliver(InboxResponse{std::vector<InboxRow>{}});
+          }
+          return promise;
+        },
         [this](const SurveyRequest&) { return keep<SurveyResponse>(); },
         [](const Flush&) {},
     };
@@ -93,36 +101,41 @@ struct SilentStore : StoreHandle::base {
     kept_.push_back(std::make_shared<caf::typed_response_promise<Response>>(promise));
     return promise;
   }
+  bool shows;
   std::vector<std::shared_ptr<void>> kept_;  // of several types; only kept alive
 };
 
 }  // namespace
 
-TEST_CASE("S2: a run whose commit hangs does not spin while it waits") {
-  World world;
-  auto definition = World::value(Definition::build(pipeline("p", {task("a")})));
-  const auto store = world.system().spawn<SilentStore>();
-  auto colleagues = world.replica().actors->colleagues;
-  colleagues.store = store;
-  HeldRun held;
-  held.row.run = RunId{"p", 1};
-  held.definition = definition;
-  held.term = Term{1};
-  const auto leased = world.ask<LeaseResponse>(colleagues.lock_manager, AcquireLease{held.row.run});
-  held.trusted_until = World::value(leased.trust).until;
-  const Decision first =
-      begin(PipelineState{definition, 16}, world.replica().settings->self, world.clock().wall());
-  held.history = {StoredPass{Pass{Seq{1}, Term{1}, world.clock().wall(), first.events}, 0}};
-  held.term_recorded = true;
-  const PipelineHandle actor = world.system().spawn<PipelineActor>(
-      held, colleagues, world.replica().actors->supervisor, world.replica().settings);
-  world.run();
-  const std::uint64_t before = world.describe(actor).handled;
-  world.advance(60s, 10ms);
-  CHECK(world.describe(actor).handled - before <= 20);
-  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(store, caf::exit_reason::user_shutdown);
-  world.run();
+TEST_CASE("S2: a run whose inbox or commit hangs does not spin while it waits") {
+  for (const bool shows_inbox : {false, true}) {
+    CAPTURE(shows_inbox);
+    World world;
+    auto definition = World::value(Definition::build(pipeline("p", {task("a")})));
+    const auto store = world.system().spawn<SilentStore>(shows_inbox);
+    auto colleagues = world.replica().actors->colleagues;
+    colleagues.store = store;
+    HeldRun held;
+    held.row.run = RunId{"p", 1};
+    held.definition = definition;
+    held.term = Term{1};
+    const auto leased =
+        world.ask<LeaseResponse>(colleagues.lock_manager, AcquireLease{held.row.run});
+    held.trusted_until = World::value(leased.trust).until;
+    const Decision first =
+        begin(PipelineState{definition, 16}, world.replica().settings->self, world.clock().wall());
+    held.history = {StoredPass{Pass{Seq{1}, Term{1}, world.clock().wall(), first.events}, 0}};
+    held.term_recorded = true;
+    const PipelineHandle actor = world.system().spawn<PipelineActor>(
+        held, colleagues, world.replica().actors->supervisor, world.replica().settings);
+    world.run();
+    const std::uint64_t before = world.describe(actor).handled;
+    world.advance(60s, 10ms);
+    CHECK(world.describe(actor).handled - before <= 20);
+    caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(store, caf::exit_reason::user_shutdown);
+    world.run();
+  }
 }
 
 TEST_CASE("a run whose history does not follow is left alone, and holds up no other") {

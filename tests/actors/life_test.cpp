@@ -304,3 +304,27 @@ TEST_CASE("T8: an inbox that holds more than a pass takes is consumed to the las
   CHECK(world.nodes(run, NodeState::succeeded) == count);
   CHECK(world.inbox_rows(run) == 0);
 }
+
+TEST_CASE("R4: a stop that came before anyone held the run lets nothing start") {
+  World world;
+  const auto definition =
+      World::value(Definition::build(pipeline("p", {task("a"), task("b", {"a"})})));
+  const WallTime now = world.clock().wall();
+  const Decision first = begin(PipelineState{definition}, std::nullopt, now);
+  const auto started = World::value(
+      world.replica().store->write({StartRun{.pipeline = "p",
+                                             .definition = write_pipeline(definition->spec()),
+                                             .at = now,
+                                             .events = first.events,
+                                             .summary = {.nodes = first.draft.run().counts}}}));
+  const RunId run = std::get<RunStartedReply>(*started.front()).row.run;
+  REQUIRE(World::value(world.replica().store->write(
+                           {PutInbox{.run = run, .message = StopInput{"early"}, .at = now}}))
+              .front()
+              .has_value());
+  World::Member& next = world.add_replica("b");  // finds the run in its first look
+  world.run();
+  CHECK(next.executor.launches.empty());
+  CHECK(world.executor().launches.empty());
+  CHECK(world.row(run).summary.state == RunState::stopped);
+}

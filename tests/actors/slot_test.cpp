@@ -180,3 +180,17 @@ TEST_CASE("T12: a wall clock that is set changes no deadline inside a term") {
     CHECK(world.status(run).elapsed <= Duration{10s});
   }
 }
+
+TEST_CASE("a run that comes back to its own running attempt gets slots for more") {
+  World world{2};
+  const RunId run = world.start(pipeline("p", {task("a"), external("gate"), task("c", {"gate"})}));
+  world.run();
+  world.replica().leases->loses_all = true;
+  world.advance(6s);
+  world.replica().leases->loses_all = false;
+  world.advance(5s);
+  REQUIRE(world.runs(world.replica()).size() == 1);
+  REQUIRE(world.put(run, NodeDoneInput{.node = "gate", .outcome = {}}).has_value());
+  world.run();
+  CHECK(world.executor().launched_nodes() == std::vector<std::string>{"a", "c"});
+}

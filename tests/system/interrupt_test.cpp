@@ -46,11 +46,11 @@ void check_interrupted(SystemFixture& fixture, int signal, const std::string& dr
   fixture.check_verified();
 }
 
-TEST_CASE_FIXTURE(SystemFixture, "E2: an interrupted run lives on; what ran was given its time") {
+TEST_CASE_FIXTURE(SystemFixture, "E2: an interrupted run lives on, what ran was given its time") {
   check_interrupted(*this, SIGINT, "1h");
 }
 
-TEST_CASE_FIXTURE(SystemFixture, "E2: a terminated run lives on; what ran is run again") {
+TEST_CASE_FIXTURE(SystemFixture, "E2: a terminated run lives on, what ran is run again") {
   check_interrupted(*this, SIGTERM, "0s");
 }
 
