@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stagecall {
 namespace {
@@ -59,6 +61,25 @@ TEST_CASE("the list of transitions is the table: each pair once, no other") {
     }
   }
   CHECK(legal == listed.size());
+}
+
+TEST_CASE("docs/STATES.md shows the table, row by row, and nothing else") {
+  std::ifstream file{STAGECALL_SOURCE_DIR "/docs/STATES.md"};
+  std::vector<std::string> shown;
+  bool in_table = false;
+  for (std::string line; std::getline(file, line);) {
+    in_table = in_table || line == "| from | signal | to |";
+    if (in_table && line.starts_with("| ") && line.find("---") == std::string::npos) {
+      shown.push_back(line);
+    }
+  }
+  std::vector<std::string> expected{"| from | signal | to |"};
+  for (const Transition& row : transitions()) {
+    expected.push_back("| " + std::string{name_of(row.from)} + " | " +
+                       std::string{name_of(row.signal)} + " | " + std::string{name_of(row.to)} +
+                       " |");
+  }
+  CHECK(shown == expected);
 }
 
 }  // namespace stagecall
