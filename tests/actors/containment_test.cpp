@@ -76,6 +76,8 @@ namespace {
 struct SilentStore : StoreHandle::base {
   using Base = StoreHandle::base;
   SilentStore(caf::actor_config& config, bool shows_inbox) : Base(config), shows(shows_inbox) {}
+  /// A promise holds who asked, who holds this actor.
+  void on_exit() override { kept_.clear(); }
   behavior_type make_behavior() override {
     return {
         [](const Describe&) { return ActorDescription{}; },
