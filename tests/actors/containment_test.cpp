@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 using namespace stagecall;
-using namespace stagecall::test;
+using namespace stagecall::testing;
 using namespace std::chrono_literals;
 
 TEST_CASE("E5: an unexpected message leaves every actor alive, and its sender too") {

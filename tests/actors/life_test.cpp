@@ -7,7 +7,7 @@
 #include <set>
 
 using namespace stagecall;
-using namespace stagecall::test;
+using namespace stagecall::testing;
 using namespace std::chrono_literals;
 
 namespace {

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 using namespace stagecall;
-using namespace stagecall::test;
+using namespace stagecall::testing;
 
 TEST_CASE("a run of two tasks is launched in order, ends, and leaves no actor") {
   World world;

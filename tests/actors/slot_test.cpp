@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 using namespace stagecall;
-using namespace stagecall::test;
+using namespace stagecall::testing;
 using namespace std::chrono_literals;
 
 namespace {

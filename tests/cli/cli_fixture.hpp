@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/support/child_process.hpp"
+#include "tests/support/paths.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,7 @@ class CliFixture {
   ChildEnd call(std::vector<std::string> arguments) { return launch(std::move(arguments))->wait(); }
 
   std::unique_ptr<ChildProcess> launch(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), STAGECALL_BINARY_DIR "/stagecall");
+    arguments.insert(arguments.begin(), testing::binary_folder() + "/stagecall");
     return launch_program(arguments);
   }
   /// Any program, in the same environment.
@@ -75,7 +76,7 @@ class CliFixture {
   }
 
  private:
-  ScratchFolder folder_;
+  TempFolder folder_;
   Environment environment_;
 };
 

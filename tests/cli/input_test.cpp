@@ -9,12 +9,12 @@ namespace stagecall::testing {
 namespace {
 
 TEST_CASE_FIXTURE(CliFixture, "I1: every file of the corpus is accepted or refused by its name") {
-  const auto folder = test::corpus_folder();
+  const auto folder = testing::corpus_folder();
   if (!folder) {
     return;
   }
-  const test::MadeCorpus corpus{*folder};
-  for (const test::CorpusInput& input : corpus.inputs()) {
+  const testing::MadeCorpus corpus{*folder};
+  for (const testing::CorpusInput& input : corpus.inputs()) {
     CAPTURE(input.path.filename());
     for (const char* command : {"validate", "run", "start"}) {
       if (input.is_accepted && std::string{command} == "start") {

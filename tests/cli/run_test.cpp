@@ -281,11 +281,11 @@ TEST_CASE_FIXTURE(CliFixture, "a store that is none ends with 4 and stays as it 
     const auto error = call_json(with_store, 4)["error"];
     CHECK(contains(error["message"], store));
   }
-  CHECK(test::read_file(store) == "this is no store");
+  CHECK(testing::read_file(store) == "this is no store");
 }
 
 TEST_CASE_FIXTURE(CliFixture, "I2: the helloworld instance runs to success, sped up") {
-  const auto corpus = test::corpus_folder();
+  const auto corpus = testing::corpus_folder();
   if (!corpus) {
     return;
   }

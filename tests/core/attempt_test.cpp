@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 namespace {
 
 PipelineSpec one(NodeSpec node, RetryPolicy retry = {}, std::optional<Duration> timeout = {}) {
@@ -415,4 +415,4 @@ TEST_CASE("a run's next look is its earliest deadline, a tick, or never") {
   CHECK(both.due() == moment(5'000));
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -47,7 +47,7 @@ TEST_CASE("what is no duration is refused with what is allowed") {
     const auto read = read_duration(text);
     REQUIRE_FALSE(read.has_value());
     CHECK(read.error().code == ErrorCode::invalid_argument);
-    CHECK(test::holds(read.error().message, "ms, s, m or h"));
+    CHECK(testing::holds(read.error().message, "ms, s, m or h"));
   }
   CHECK_FALSE(read_duration(std::string{"5s\0", 3}).has_value());
 }

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 namespace {
 
 ErrorCode refusal(const Run& run, const NodeDoneInput& input) {
@@ -161,4 +161,4 @@ TEST_CASE("a forced end that names another attempt changes nothing") {
   CHECK(run.events().empty());
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

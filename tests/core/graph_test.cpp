@@ -166,7 +166,7 @@ TEST_CASE("a chain and a cycle of 200,000 nodes need no deep stack") {
   }
   std::size_t depth = 0;
   Error error;
-  test::on_small_stack([&] {
+  testing::on_small_stack([&] {
     depth = Graph::build(nodes).value().depth();
     nodes.front().after = {nodes.back().id};
     error = Graph::build(nodes).error();

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 namespace {
 
 /// A history with a retry, a loss, a takeover and a failure; term 1 writes passes 1 to 4.
@@ -240,4 +240,4 @@ TEST_CASE("no executor's news belong to an external node") {
   }
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 namespace {
 
 /// Ends every submitted attempt well, pass after pass, until nothing is open.
@@ -267,4 +267,4 @@ TEST_CASE("reports for unknown nodes, other nonces and other attempts change not
   CHECK(run.state_of("a") == NodeState::submitted);
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

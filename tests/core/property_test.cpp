@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 namespace {
 
 std::size_t below(std::size_t bound) {
@@ -255,4 +255,4 @@ TEST_CASE("the result does not depend on the order in which independent reports 
   }));
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 namespace {
 
 /// How an input of the join comes to its end.
@@ -166,4 +166,4 @@ TEST_CASE("a history may not claim another result than its nodes have") {
   CHECK(check.violations().front().rule == "event");
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 TEST_CASE("R4: a stop before any pass stops everything") {
   Run run{diamond(), {.holder = std::nullopt, .first_pass = false}};
@@ -241,4 +241,4 @@ TEST_CASE("a run's timeout ends external nodes timed out, what had not started s
   run.prove();
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -1,5 +1,7 @@
 #include "core/transitions.hpp"
 
+#include "tests/support/paths.hpp"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -64,7 +66,7 @@ TEST_CASE("the list of transitions is the table: each pair once, no other") {
 }
 
 TEST_CASE("docs/STATES.md shows the table, row by row, and nothing else") {
-  std::ifstream file{STAGECALL_SOURCE_DIR "/docs/STATES.md"};
+  std::ifstream file{testing::source_folder() + "/docs/STATES.md"};
   std::vector<std::string> shown;
   bool in_table = false;
   for (std::string line; std::getline(file, line);) {

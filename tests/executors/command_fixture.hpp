@@ -5,7 +5,7 @@
 #include "platform/system_clock.hpp"
 #include "tests/executors/executor_contract.hpp"
 #include "tests/support/process_table.hpp"
-#include "tests/support/scratch_folder.hpp"
+#include "tests/support/temp_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ inline Outcome exited(std::int32_t code) {
 }
 
 struct CommandFixture {
-  ScratchFolder scratch;
+  TempFolder scratch;
   std::string folder = scratch / "store.d";
   SystemClock clock;
   ReportLog log;

@@ -55,7 +55,7 @@ struct Victims {
 }
 
 struct OtherEngine {
-  ScratchFolder scratch;
+  TempFolder scratch;
   std::string folder = scratch / "store.d";
   SystemClock clock;
   ReportLog log;
@@ -177,7 +177,7 @@ TEST_CASE_FIXTURE(CommandFixture, "a dead launcher takes its commands along and 
 }
 
 TEST_CASE("the launcher compares the clock itself, immediately before the launch") {
-  const ScratchFolder scratch;
+  const TempFolder scratch;
   const FixedClock slow;  // the engine takes the trust for good
   ReportLog log;
   const auto executor = make_process_executor({scratch / "store.d", "ours"}, slow);

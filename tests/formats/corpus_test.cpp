@@ -11,7 +11,7 @@
 #include <string>
 
 using namespace stagecall;
-using test::holds;
+using testing::holds;
 
 namespace {
 
@@ -33,9 +33,9 @@ struct Shape {
 };
 
 Shape shape_of(const std::filesystem::path& path) {
-  const std::string bytes = test::read_file(path);
+  const std::string bytes = testing::read_file(path);
   Result<std::shared_ptr<const Definition>> read;
-  test::on_small_stack([&] { read = read_pipeline(bytes, {.stem = path.stem().string()}); });
+  testing::on_small_stack([&] { read = read_pipeline(bytes, {.stem = path.stem().string()}); });
   INFO(path.string(), (read ? std::string{} : shown(read.error())));
   REQUIRE(read.has_value());
   const Definition& definition = **read;
@@ -45,7 +45,7 @@ Shape shape_of(const std::filesystem::path& path) {
 
 /// Whatever the bytes: a pipeline, or a refusal that is fit to be shown.
 void check_survives(std::string_view bytes) {
-  const auto read = read_pipeline(bytes, test::kOptions);
+  const auto read = read_pipeline(bytes, testing::kOptions);
   if (!read) {
     REQUIRE(read.error().code == ErrorCode::invalid_pipeline);
     REQUIRE_FALSE(read.error().problems.empty());
@@ -62,16 +62,16 @@ const std::string kSmall =
 }  // namespace
 
 TEST_CASE("I1: every input of the corpus is read or refused as its manifest says") {
-  const auto folder = test::corpus_folder();
+  const auto folder = testing::corpus_folder();
   if (!folder) {
     return;
   }
-  const test::MadeCorpus corpus{*folder};
+  const testing::MadeCorpus corpus{*folder};
   const auto inputs = corpus.inputs();
   CHECK(inputs.size() > 40);
-  for (const test::CorpusInput& input : inputs) {
+  for (const testing::CorpusInput& input : inputs) {
     CAPTURE(input.path.filename().string());
-    const auto read = read_pipeline(test::read_file(input.path), test::kOptions);
+    const auto read = read_pipeline(testing::read_file(input.path), testing::kOptions);
     CHECK(read.has_value() == input.is_accepted);
     if (read) {
       continue;
@@ -90,11 +90,11 @@ TEST_CASE("I1: every input of the corpus is read or refused as its manifest says
 }
 
 TEST_CASE("I1: the corpus graphs have their shapes, the large cycle is told whole") {
-  const auto folder = test::corpus_folder();
+  const auto folder = testing::corpus_folder();
   if (!folder) {
     return;
   }
-  const test::MadeCorpus corpus{*folder};
+  const testing::MadeCorpus corpus{*folder};
   CHECK(shape_of(corpus.graph("chain_1k")) == Shape{1'000, 999, 1'000});
   CHECK(shape_of(corpus.graph("chain_10k")) == Shape{10'000, 9'999, 10'000});
   CHECK(shape_of(corpus.graph("fan_1_10k_1")) == Shape{10'002, 20'000, 3});
@@ -102,7 +102,8 @@ TEST_CASE("I1: the corpus graphs have their shapes, the large cycle is told whol
   CHECK(shape_of(corpus.graph("ladder_2x60")) == Shape{120, 236, 60});
   CHECK(shape_of(corpus.graph("wide_100k")) == Shape{100'000, 0, 1});
 
-  const auto cycle = read_pipeline(test::read_file(corpus.graph("cycle_10k")), test::kOptions);
+  const auto cycle =
+      read_pipeline(testing::read_file(corpus.graph("cycle_10k")), testing::kOptions);
   REQUIRE_FALSE(cycle.has_value());
   const auto& ids = cycle.error().cycle;
   CHECK(ids.size() == 10'000);
@@ -111,7 +112,7 @@ TEST_CASE("I1: the corpus graphs have their shapes, the large cycle is told whol
 }
 
 TEST_CASE("I2: recorded workflows are read with the nodes and edges of their table") {
-  const auto folder = test::corpus_folder();
+  const auto folder = testing::corpus_folder();
   if (!folder) {
     return;
   }
@@ -132,12 +133,12 @@ TEST_CASE("I2: recorded workflows are read with the nodes and edges of their tab
 }
 
 TEST_CASE("a file cut at any byte is refused") {
-  CHECK(read_pipeline(kSmall, test::kOptions).has_value());
+  CHECK(read_pipeline(kSmall, testing::kOptions).has_value());
   for (std::size_t size = 0; size < kSmall.size(); ++size) {
     CAPTURE(size);
     const std::string_view cut = std::string_view{kSmall}.substr(0, size);
     check_survives(cut);
-    CHECK_FALSE(read_pipeline(cut, test::kOptions).has_value());
+    CHECK_FALSE(read_pipeline(cut, testing::kOptions).has_value());
   }
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 using namespace stagecall;
-using test::holds;
-using test::places;
+using testing::holds;
+using testing::places;
 using Texts = std::vector<std::string>;
 
 namespace {
@@ -120,7 +120,7 @@ TEST_CASE("a number that no double can hold is refused by its pointer") {
 }
 
 TEST_CASE("64 levels are read, 65 are refused, neither these nor a million need a deep stack") {
-  test::on_small_stack([] {
+  testing::on_small_stack([] {
     CHECK(compact(nested("[", 64, "]")).size() == 128);
     const std::string object = R"({"a":)";
     for (const Error& error :

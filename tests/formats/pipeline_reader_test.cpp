@@ -7,16 +7,16 @@
 
 using namespace stagecall;
 using namespace std::chrono_literals;
-using test::holds;
-using test::places;
-using test::refusal;
-using test::with_node;
+using testing::holds;
+using testing::places;
+using testing::refusal;
+using testing::with_node;
 using Texts = std::vector<std::string>;
 
 namespace {
 
 PipelineSpec read(std::string_view text) {
-  auto definition = read_pipeline(text, test::kOptions);
+  auto definition = read_pipeline(text, testing::kOptions);
   INFO((definition ? std::string{} : definition.error().message));
   REQUIRE(definition.has_value());
   return (*definition)->spec();
@@ -222,6 +222,6 @@ TEST_CASE("a chain of 100,000 nodes is read on a small stack") {
   }
   text += "]}";
   std::size_t depth = 0;
-  test::on_small_stack([&] { depth = read_pipeline(text, {}).value()->graph().depth(); });
+  testing::on_small_stack([&] { depth = read_pipeline(text, {}).value()->graph().depth(); });
   CHECK(depth == 100'000);
 }

@@ -131,7 +131,7 @@ TEST_CASE("what is written reads back the same, and is written the same again") 
     const PipelineSpec spec = SpecSource{seed}.pipeline();
     const std::string text = write_pipeline(spec);
     CAPTURE(text);
-    const auto read = read_pipeline(text, test::kOptions);
+    const auto read = read_pipeline(text, testing::kOptions);
     INFO((read ? std::string{} : read.error().message));
     REQUIRE(read.has_value());
     REQUIRE((*read)->spec() == spec);

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 inline const ReadOptions kOptions{.stem = "stem"};
 
@@ -39,4 +39,4 @@ inline std::string with_node(const std::string& members) {
   return R"({"pipeline":"p","nodes":[{"id":"a",)" + members + "}]}";
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

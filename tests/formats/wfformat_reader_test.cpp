@@ -4,9 +4,9 @@
 #include <vector>
 
 using namespace stagecall;
-using test::holds;
-using test::places;
-using test::refusal;
+using testing::holds;
+using testing::places;
+using testing::refusal;
 using Texts = std::vector<std::string>;
 
 namespace {
@@ -33,10 +33,10 @@ PipelineSpec two_sleeps(const std::string& first, const std::string& second) {
 }  // namespace
 
 TEST_CASE("tasks become sleeps of their recorded runtime, named by id, in a pipeline of the stem") {
-  const auto read = read_pipeline(instance(kTasks, kRecorded), test::kOptions);
+  const auto read = read_pipeline(instance(kTasks, kRecorded), testing::kOptions);
   REQUIRE(read.has_value());
   CHECK((*read)->spec() == two_sleeps(R"({"seconds":3})", R"({"seconds":0})"));
-  CHECK(read_pipeline(instance(kTasks, kRecorded, "1.4"), test::kOptions).has_value());
+  CHECK(read_pipeline(instance(kTasks, kRecorded, "1.4"), testing::kOptions).has_value());
 }
 
 TEST_CASE("the speedup divides the runtimes") {
@@ -52,7 +52,7 @@ TEST_CASE("the flat layout of 1.4 is read, with parents by name") {
          "parents":[],"children":["second"]},
         {"name":"second","id":"b","type":"compute","runtime":0.5,
          "parents":["first"],"children":[]}]}})",
-      test::kOptions);
+      testing::kOptions);
   REQUIRE(read.has_value());
   CHECK((*read)->spec() == two_sleeps(R"({"seconds":3})", R"({"seconds":0.5})"));
 }

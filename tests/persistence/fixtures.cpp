@@ -3,7 +3,6 @@
 #include "platform/process.hpp"
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,17 +13,6 @@
 #include <utility>
 
 namespace stagecall::testing {
-
-TempFolder::TempFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "stagecall-XXXXXX").string();
-  REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 int start_child(const std::function<int()>& body) {
   const pid_t pid = ::fork();

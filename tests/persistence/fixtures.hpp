@@ -2,6 +2,7 @@
 #pragma once
 
 #include "persistence/sqlite_store.hpp"
+#include "tests/support/temp_folder.hpp"
 
 #include <functional>
 #include <memory>
@@ -9,19 +10,6 @@
 #include <vector>
 
 namespace stagecall::testing {
-
-/// A folder of its own, removed with all that is in it.
-class TempFolder {
- public:
-  TempFolder();
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder();
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// Runs in a child process; its exit status, or minus the signal that ended it.
 int run_in_child(const std::function<int()>& body);

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 inline caf::actor_system_config make_test_config() {
   caf::actor_system_config config;
@@ -88,10 +88,10 @@ class World {
         .random = [this] { return random_ += 0x9e3779b97f4a7c15ULL; },
         .nudge = [raw](const std::string& incarnation,
                        const std::string& text) { raw->nudges.emplace_back(incarnation, text); }});
-    raw->store = std::make_unique<FaultyStore>(value(
-        open_sqlite_store({.path = folder_.file("store.db"), .durability = Durability::normal})));
-    raw->leases = std::make_unique<FaultyLeases>(value(
-        open_sqlite_lease_store(folder_.file("store.db-leases"), raw->settings->self, clock_)));
+    raw->store = std::make_unique<FaultyStore>(
+        value(open_sqlite_store({.path = folder_ / "store.db", .durability = Durability::normal})));
+    raw->leases = std::make_unique<FaultyLeases>(
+        value(open_sqlite_lease_store(folder_ / "store.db-leases", raw->settings->self, clock_)));
     raw->actors = spawn_replica(
         system_, {raw->store.get(), raw->leases.get(), {&raw->executor}, raw->settings},
         Placement::scheduler, [raw](const RunLeft& news) { raw->left.push_back(news); });
@@ -268,4 +268,4 @@ inline PipelineSpec pipeline(const std::string& name, std::vector<NodeSpec> node
   return {.name = name, .nodes = std::move(nodes)};
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

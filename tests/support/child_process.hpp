@@ -4,7 +4,7 @@
 
 #include "tests/support/corpus.hpp"
 #include "tests/support/eventually.hpp"
-#include "tests/support/scratch_folder.hpp"
+#include "tests/support/temp_folder.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -75,7 +75,7 @@ class ChildProcess {
   pid_t pid() const { return pid_; }
 
   /// What it has written so far to stderr.
-  std::string err_so_far() const { return test::read_file(err()); }
+  std::string err_so_far() const { return testing::read_file(err()); }
 
   bool has_ended() {
     int status = 0;
@@ -88,14 +88,15 @@ class ChildProcess {
   ChildEnd wait(std::chrono::seconds bound = std::chrono::seconds{30}) {
     eventually([this] { return has_ended(); }, bound);
     const bool exited = status_ && WIFEXITED(*status_);
-    return {exited ? WEXITSTATUS(*status_) : -1, test::read_file(out()), test::read_file(err())};
+    return {exited ? WEXITSTATUS(*status_) : -1, testing::read_file(out()),
+            testing::read_file(err())};
   }
 
  private:
   std::string out() const { return folder_ / "out"; }
   std::string err() const { return folder_ / "err"; }
 
-  ScratchFolder folder_;
+  TempFolder folder_;
   pid_t pid_ = -1;
   std::optional<int> status_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "platform/random.hpp"
+#include "tests/support/paths.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 inline std::string read_file(const std::filesystem::path& path) {
   std::ifstream in{path, std::ios::binary};
@@ -30,8 +31,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 inline std::optional<std::filesystem::path> corpus_folder() {
   const char* shared = std::getenv("STAGECALL_SHARED");
   const std::filesystem::path folder =
-      std::filesystem::path{shared != nullptr ? shared : STAGECALL_SOURCE_DIR "/../shared"} /
-      "corpus";
+      std::filesystem::path{shared != nullptr ? shared : source_folder() + "/../shared"} / "corpus";
   if (std::filesystem::exists(folder / "make_corpus.py")) {
     return folder;
   }
@@ -86,4 +86,4 @@ class MadeCorpus {
   std::filesystem::path folder_;
 };
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 class FaultyStore final : public Store {
  public:
@@ -149,4 +149,4 @@ class FaultyLeases final : public LeaseStore {
   std::unique_ptr<LeaseStore> real_;
 };
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 using namespace std::chrono_literals;
 
@@ -317,4 +317,4 @@ class Run {
   std::map<NodeIndex, std::size_t> launches_;
 };
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 class ScriptedExecutor final : public Executor {
  public:
@@ -75,4 +75,4 @@ class ScriptedExecutor final : public Executor {
   ReportSink* sink_ = nullptr;
 };
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -6,7 +6,7 @@
 #include <functional>
 #include <stdexcept>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 inline void on_small_stack(std::function<void()> body) {
   pthread_attr_t attributes;
@@ -25,4 +25,4 @@ inline void on_small_stack(std::function<void()> body) {
   pthread_join(thread, nullptr);
 }
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

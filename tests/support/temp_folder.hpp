@@ -1,31 +1,32 @@
-// A folder of one test's own, gone with it.
+// A folder for one test, removed with it.
 #pragma once
 
-#include "platform/random.hpp"
+#include <stdlib.h>
 
 #include <filesystem>
 #include <string>
 #include <system_error>
 
-namespace stagecall::test {
+namespace stagecall::testing {
 
 class TempFolder {
  public:
-  TempFolder() : path_(std::filesystem::temp_directory_path() / ("stagecall-test-" + random_id())) {
-    std::filesystem::create_directory(path_);
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "stagecall-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
   }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
   ~TempFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
 };
 
-}  // namespace stagecall::test
+}  // namespace stagecall::testing

@@ -27,7 +27,7 @@ class SmallStackForChildren {
 };
 
 Dependencies dependencies_of(const std::filesystem::path& instance) {
-  const auto value = nlohmann::json::parse(test::read_file(instance));
+  const auto value = nlohmann::json::parse(testing::read_file(instance));
   Dependencies dependencies;
   for (const auto& task : value.at("workflow").at("specification").at("tasks")) {
     dependencies[task.at("id")] = task.at("parents").get<std::vector<std::string>>();
@@ -36,7 +36,7 @@ Dependencies dependencies_of(const std::filesystem::path& instance) {
 }
 
 void check_instances(SystemFixture& fixture, const std::string& speedup) {
-  const auto corpus = test::corpus_folder();
+  const auto corpus = testing::corpus_folder();
   if (!corpus) {
     return;
   }
@@ -79,11 +79,11 @@ TEST_CASE_FIXTURE(SystemFixture, "I2: recorded workflows succeed 100,000 times a
 }
 
 TEST_CASE_FIXTURE(SystemFixture, "R23: graphs of joins succeed, deep, wide or dense") {
-  const auto corpus = test::corpus_folder();
+  const auto corpus = testing::corpus_folder();
   if (!corpus) {
     return;
   }
-  const test::MadeCorpus made{*corpus};
+  const testing::MadeCorpus made{*corpus};
   const SmallStackForChildren small_stack;
   const std::map<std::string, int> sizes{{"chain_10k", 10'000},
                                          {"fan_1_10k_1", 10'002},
@@ -104,11 +104,11 @@ TEST_CASE_FIXTURE(SystemFixture, "R23: graphs of joins succeed, deep, wide or de
 }
 
 TEST_CASE_FIXTURE(SystemFixture, "a cycle of 10,000 nodes is refused, and nothing is stored") {
-  const auto corpus = test::corpus_folder();
+  const auto corpus = testing::corpus_folder();
   if (!corpus) {
     return;
   }
-  const test::MadeCorpus made{*corpus};
+  const testing::MadeCorpus made{*corpus};
   const SmallStackForChildren small_stack;
   const auto error = call_json({"run", made.graph("cycle_10k")}, 2)["error"];
   CHECK(error["code"] == "invalid_pipeline");

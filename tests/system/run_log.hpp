@@ -46,7 +46,7 @@ inline std::vector<LogLine> read_log(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     return lines;
   }
-  std::istringstream text{test::read_file(path)};
+  std::istringstream text{testing::read_file(path)};
   std::string line;
   while (std::getline(text, line) && !text.eof()) {
     LogLine read;

@@ -1,4 +1,5 @@
 // Several processes at one store at the same time.
+#include "tests/support/paths.hpp"
 #include "tests/system/system_fixture.hpp"
 
 #include <doctest/doctest.h>
@@ -97,7 +98,7 @@ TEST_CASE_FIXTURE(SystemFixture,
 
 /// Starts, asks after and stops runs of its own, so many times, in one process after another.
 std::vector<std::string> hammer(const std::string& pipeline, const std::string& name) {
-  const std::string call = "'" STAGECALL_BINARY_DIR "/stagecall' ";
+  const std::string call = "'" + testing::binary_folder() + "/stagecall' ";
   const std::string script = "i=0; while [ $i -lt 12 ]; do i=$((i+1)); " + call + "start '" +
                              pipeline + "' && " + call + "status && " + call + "stop " + name +
                              " && " + call + "history " + name + " || exit 1; done";
