@@ -209,7 +209,10 @@ void Custodian::query(const QueryOrder& order) {
   for (const CustodyItem& item : order.queries) {
     Executor* executor = executor_of(*item.node);
     if (executor != nullptr && authority.covers(item.custodian)) {
-      batches[executor].push_back({item.key, item.custodian.incarnation});
+      batches[executor].push_back(
+          {.key = item.key,
+           .incarnation = item.custodian.incarnation,
+           .is_own = item.custodian.incarnation == settings_->self.incarnation});
     } else {
       unknown.reports.push_back({item.key, SaysUnknown{}});
     }

@@ -121,7 +121,7 @@ Result<void> EmbeddedReplica::open(const ReplicaOptions& options) {
   }
   leases_ = *std::move(leases);
 
-  executors_.push_back(make_builtin_tasks(clock_, settings_->self.incarnation));
+  executors_.push_back(make_builtin_tasks(clock_));
   executors_.push_back(make_process_executor(
       {.folder = store_folder(options.store_path), .incarnation = settings_->self.incarnation},
       clock_));

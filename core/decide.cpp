@@ -51,6 +51,7 @@ class Decider {
   void on(const NodeDoneInput& input);
 
   void on_news(NodeIndex node, const SaysRunning&);
+  void on_news(NodeIndex node, const SaysProgress&) { on_news(node, SaysRunning{}); }
   void on_news(NodeIndex node, const SaysEnded& news);
   void on_news(NodeIndex node, const SaysAlive&);
   void on_news(NodeIndex node, const SaysAbsent& news);

@@ -38,8 +38,7 @@ std::optional<steady_clock::duration> sleep_length(const std::string& params) {
 
 class BuiltinTasks final : public Executor {
  public:
-  BuiltinTasks(const Clock& clock, std::string incarnation)
-      : clock_(clock), incarnation_(std::move(incarnation)) {}
+  explicit BuiltinTasks(const Clock& clock) : clock_(clock) {}
   ~BuiltinTasks() override { close(Duration{0}); }
 
   std::string_view name() const override { return "task"; }
@@ -83,7 +82,6 @@ class BuiltinTasks final : public Executor {
   void report(std::vector<AttemptReport> reports);
 
   const Clock& clock_;
-  std::string incarnation_;
   ReportSink* sink_ = nullptr;
 
   std::mutex mutex_;
@@ -183,7 +181,7 @@ void BuiltinTasks::query(std::vector<AttemptQuery> queries) {
     for (const AttemptQuery& each : queries) {
       const auto entry = entries_.find(each.key);
       if (entry == entries_.end()) {
-        reports.push_back({each.key, SaysAbsent{.proven = each.incarnation != incarnation_}});
+        reports.push_back({each.key, SaysAbsent{.proven = !each.is_own}});
       } else if (entry->second.outcome) {
         reports.push_back({each.key, SaysEnded{*entry->second.outcome}});
       } else {
@@ -271,8 +269,8 @@ void BuiltinTasks::report(std::vector<AttemptReport> reports) {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_builtin_tasks(const Clock& clock, std::string incarnation) {
-  return std::make_unique<BuiltinTasks>(clock, std::move(incarnation));
+std::unique_ptr<Executor> make_builtin_tasks(const Clock& clock) {
+  return std::make_unique<BuiltinTasks>(clock);
 }
 
 }  // namespace stagecall

@@ -6,12 +6,10 @@
 #include "stagecall/time.hpp"
 
 #include <memory>
-#include <string>
 
 namespace stagecall {
 
-/// The clock serves the launch guard and must outlive the executor. The incarnation is this
-/// engine's: attempts of others are proven absent.
-std::unique_ptr<Executor> make_builtin_tasks(const Clock& clock, std::string incarnation);
+/// The clock serves the launch guard and must outlive the executor.
+std::unique_ptr<Executor> make_builtin_tasks(const Clock& clock);
 
 }  // namespace stagecall

@@ -127,6 +127,8 @@ template <>
 constexpr std::uint8_t kTag<SaysAbsent> = 4;
 template <>
 constexpr std::uint8_t kTag<SaysUnknown> = 5;
+template <>
+constexpr std::uint8_t kTag<SaysProgress> = 6;  // alone: how far it was is not kept
 
 template <class T>
 constexpr T kLast = T{};

@@ -9,6 +9,7 @@
 #include "stagecall/time.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,12 +18,23 @@
 
 namespace stagecall {
 
+/// What the dependencies of an attempt's node have left, read when asked for.
+class AttemptInputs {
+ public:
+  virtual ~AttemptInputs() = default;
+  /// JSON texts by node id, of those dependencies that left one; at most 16 MiB in sum, else
+  /// limit_reached. Any thread; may block on the store; store_unavailable while it cannot be read.
+  virtual Result<std::map<std::string, std::string>> read() const = 0;
+};
+
 /// One recorded attempt to be launched.
 struct Launch {
   AttemptKey key;
   std::shared_ptr<const NodeSpec> node;  ///< shared with the run's definition; immutable
   Term term;
-  BootTime trusted_until;  ///< compare immediately before the launch; past it, say NotLaunched
+  BootTime
+      trusted_until;  ///< compare immediately before the launch; past it end it as not_launched
+  std::shared_ptr<const AttemptInputs> inputs{};  ///< none: the node waits for no other
 };
 
 /// Why an attempt is told to end.
@@ -38,6 +50,11 @@ struct Cancel {
 /// The attempt is running now.
 struct SaysRunning {
   friend bool operator==(const SaysRunning&, const SaysRunning&) = default;
+};
+/// The attempt runs, and so much of it is done.
+struct SaysProgress {
+  double fraction = 0;  ///< 0 … 1; what lies outside is clamped
+  friend bool operator==(const SaysProgress&, const SaysProgress&) = default;
 };
 /// The attempt has ended; nothing of it runs any more. Repeated until acknowledged.
 struct SaysEnded {
@@ -59,12 +76,16 @@ struct SaysAbsent {
 struct SaysUnknown {
   friend bool operator==(const SaysUnknown&, const SaysUnknown&) = default;
 };
-using AttemptNews = std::variant<SaysRunning, SaysEnded, SaysAlive, SaysAbsent, SaysUnknown>;
+using AttemptNews =
+    std::variant<SaysRunning, SaysEnded, SaysAlive, SaysAbsent, SaysUnknown, SaysProgress>;
 
-/// Asks what became of an attempt that the given incarnation launched.
+/// Asks what became of an attempt.
 struct AttemptQuery {
   AttemptKey key;
-  std::string incarnation;
+  std::string incarnation;  ///< of the engine that launched it
+  /// That engine is this one. False: it is gone, proven by its process; an executor whose attempts
+  /// end with their process answers SaysAbsent{proven}.
+  bool is_own = true;
 };
 
 struct AttemptReport {
@@ -97,8 +118,6 @@ class Executor {
   virtual void submit(std::vector<Launch> launches) = 0;
   virtual void cancel(std::vector<Cancel> cancels) = 0;
   /// Each key is answered by SaysAlive, SaysEnded, SaysAbsent or SaysUnknown.
-  /// Keys of another incarnation are asked only after its process is proven gone; an executor whose
-  /// attempts end with their process answers SaysAbsent{proven}.
   virtual void query(std::vector<AttemptQuery> queries) = 0;
   /// The ends of these keys are durable: what was kept of them may go.
   virtual void acknowledge(std::vector<AttemptKey> keys) = 0;

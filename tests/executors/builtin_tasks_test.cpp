@@ -20,7 +20,7 @@ NodeSpec task(std::string name, std::string params = "") {
 struct Fixture {
   SystemClock clock;
   ReportLog log;
-  std::unique_ptr<Executor> executor = make_builtin_tasks(clock, "ours");
+  std::unique_ptr<Executor> executor = make_builtin_tasks(clock);
   Fixture() { REQUIRE(executor->open(log)); }
 };
 
@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(Fixture, "a sleep whose params say no length is rejected, nami
 
 TEST_CASE_FIXTURE(Fixture, "a task of another incarnation has ended with its process") {
   const AttemptKey key = next_key();
-  executor->query({{key, "another"}});
+  executor->query({{key, "another", false}});
   CHECK(log.of(key) == std::vector<AttemptNews>{SaysAbsent{.proven = true}});
 }
 

@@ -135,7 +135,7 @@ TEST_CASE_FIXTURE(OtherEngine,
   const UniqueFd lock{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
   REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
   const AttemptKey key = next_key();
-  executor->query({{key, "other"}});
+  executor->query({{key, "other", false}});
   CHECK(log.wait_for<SaysUnknown>(key));
 }
 
