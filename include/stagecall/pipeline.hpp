@@ -1,12 +1,17 @@
-// What a pipeline is, as its author wrote it: values without rules. Graph checks them.
+// What a pipeline is: plain values as its author wrote them, and Pipeline, which builds or reads
+// them and is checked as a whole.
 #pragma once
 
+#include "stagecall/error.hpp"
 #include "stagecall/time.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -81,6 +86,70 @@ struct PipelineSpec {
   std::string params{};               ///< JSON object as text; empty = none
   std::vector<NodeSpec> nodes;
   friend bool operator==(const PipelineSpec&, const PipelineSpec&) = default;
+};
+
+class Definition;
+class Pipeline;
+
+/// One node of a Pipeline that is being built. Each call sets a member of its spec and returns the
+/// builder, so that calls can be chained; values are checked when the pipeline is. Void once its
+/// pipeline is moved or gone.
+class NodeBuilder {
+ public:
+  NodeBuilder(Pipeline& pipeline, std::size_t node) : pipeline_(pipeline), node_(node) {}
+
+  NodeBuilder& after(std::vector<std::string> nodes);  ///< adds to what it waits for
+  NodeBuilder& params(std::string json);               ///< a JSON object as text
+  NodeBuilder& trigger(Trigger trigger);
+  NodeBuilder& retry(RetryPolicy policy);
+  NodeBuilder& timeout(Duration timeout);  ///< of each attempt
+  NodeBuilder& grace(Duration grace);      ///< between being told to end and being ended
+  NodeBuilder& priority(std::int32_t priority);
+  NodeBuilder& slots(std::uint32_t slots);
+  NodeBuilder& env(const std::string& name, std::string value);  ///< of commands
+  NodeBuilder& cwd(std::string folder);                          ///< of commands
+  /// Everything that NodeSpec has. The reference holds until the next node is added.
+  NodeSpec& spec();
+
+ private:
+  Pipeline& pipeline_;
+  std::size_t node_;
+};
+
+/// A pipeline to be started: built node by node, or read. Const calls may come from any thread.
+class Pipeline {
+ public:
+  /// Reads a pipeline file's text, or WfCommons WfFormat 1.4 or 1.5, whose pipeline is named by
+  /// `stem`. invalid_pipeline lists every fault, at most 20, with its place, and the nodes of a
+  /// cycle.
+  static Result<Pipeline> from_json(std::string_view text, std::string_view stem = "workflow");
+
+  explicit Pipeline(std::string name);
+  explicit Pipeline(PipelineSpec spec);
+
+  NodeBuilder task(std::string id, std::string task);
+  NodeBuilder command(std::string id, std::vector<std::string> argv);
+  NodeBuilder external(std::string id);
+  NodeBuilder join(std::string id);
+
+  const PipelineSpec& spec() const { return spec_; }
+  /// To change what is not a node: name, on_failure, timeout, …
+  PipelineSpec& change();
+
+  /// Checks it by the rules of a file: ids, dependencies, cycles, ranges. invalid_pipeline. What it
+  /// finds good is kept until the next change, so that starts need not check again.
+  Result<void> check();
+  /// The canonical text: from_json gives the same pipeline back, and two pipelines are the same
+  /// exactly if their texts are. invalid_pipeline.
+  Result<std::string> to_json() const;
+  /// Checked and indexed, for the engine. invalid_pipeline.
+  Result<std::shared_ptr<const Definition>> definition() const;
+
+ private:
+  NodeBuilder add(std::string id, Action action);
+
+  PipelineSpec spec_;
+  std::shared_ptr<const Definition> checked_;  // shared by copies; none: changed since its check
 };
 
 }  // namespace stagecall

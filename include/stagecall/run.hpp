@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stagecall {
@@ -47,6 +48,11 @@ struct Outcome {
   std::optional<std::int32_t> exit_code{};  ///< of a command that exited
   std::optional<std::int32_t> signal{};     ///< of a command that a signal ended
   std::string error{};  ///< for people; `exit 3`, `signal 11 (SEGV)`, `lost`; empty when succeeded
+
+  static Outcome succeeded() { return {}; }
+  static Outcome failed(std::string error) {
+    return {.kind = OutcomeKind::failed, .error = std::move(error)};
+  }
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
@@ -87,6 +93,8 @@ struct RunStatus {
   NodeCounts nodes{};
   PassCounts passes{};
   std::vector<FailedNode> failed{};
+  std::string parked{};       ///< why nothing is decided for it now; empty = it is not parked
+  std::string quarantined{};  ///< why its history cannot be gone on with; empty = it can
 };
 
 }  // namespace stagecall
