@@ -98,4 +98,22 @@ std::string_view name_of(OutcomeKind kind) {
   return "?";
 }
 
+std::string_view name_of(WaitReason reason) {
+  switch (reason) {
+    case WaitReason::none: return "none";
+    case WaitReason::dependency: return "dependency";
+    case WaitReason::slot: return "slot";
+    case WaitReason::backoff: return "backoff";
+    case WaitReason::lease: return "lease";
+    case WaitReason::executor: return "executor";
+    case WaitReason::task_missing: return "task_missing";
+    case WaitReason::external: return "external";
+    case WaitReason::custodian: return "custodian";
+    case WaitReason::stopping: return "stopping";
+    case WaitReason::quarantine: return "quarantine";
+    case WaitReason::finished: return "finished";
+  }
+  return "?";
+}
+
 }  // namespace stagecall

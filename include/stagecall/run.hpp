@@ -97,4 +97,33 @@ struct RunStatus {
   std::string quarantined{};  ///< why its history cannot be gone on with; empty = it can
 };
 
+/// What keeps a node from running.
+enum class WaitReason : std::uint8_t {
+  none,          ///< nothing: it runs, has succeeded, or starts with the next pass
+  dependency,    ///< the nodes before it: not ended yet, or ended so that it is skipped
+  slot,          ///< no slot is free
+  backoff,       ///< the wait after a failed attempt
+  lease,         ///< nobody schedules the run, or whoever does is not sure of its lease
+  executor,      ///< its attempt is with its executor, which has not begun it
+  task_missing,  ///< nobody who could hold the run can run its action
+  external,      ///< somebody outside has to report its end
+  custodian,     ///< whoever launched its attempt cannot be asked, or does not know it
+  stopping,      ///< it was told to end, or is not to start any more
+  quarantine,    ///< the run is left alone, because something is wrong with it
+  finished,      ///< it has failed or was stopped by itself
+};
+
+std::string_view name_of(WaitReason reason);
+
+/// Why a node does not run, and what would change that.
+struct NodeExplanation {
+  std::string node;
+  NodeState state = NodeState::blocked;
+  WaitReason reason = WaitReason::none;
+  std::string text{};                   ///< for people: one sentence
+  std::optional<WallTime> until{};      ///< when the wait ends by itself
+  std::vector<std::string> culprits{};  ///< nodes that hold it back; of many the first 20
+  friend bool operator==(const NodeExplanation&, const NodeExplanation&) = default;
+};
+
 }  // namespace stagecall
