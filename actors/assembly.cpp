@@ -1,9 +1,8 @@
-// Spawns the actors of a replica and ends them.
+#include "actors/assembly.hpp"
+
 #include "actors/custodian.hpp"
 #include "actors/lock_manager.hpp"
-#include "actors/replica.hpp"
 #include "actors/slot_broker.hpp"
-#include "actors/store_actor.hpp"
 #include "actors/supervisor.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -35,14 +34,16 @@ Handle place(caf::actor_system& system, Placement placement, Args&&... args) {
 }  // namespace
 
 ReplicaActors spawn_replica(caf::actor_system& system, const ReplicaParts& parts,
-                            Placement placement, RunLeftCallback on_run_left) {
+                            Placement placement, ReplicaCallbacks callbacks) {
   Colleagues colleagues;
-  colleagues.store = place<StoreActor, StoreHandle>(system, placement, *parts.store);
+  colleagues.store = place<StoreActor, StoreHandle>(system, placement, *parts.store,
+                                                    std::move(callbacks.on_commit));
   colleagues.lock_manager = place<LockManager, LockManagerHandle>(system, placement, *parts.leases,
                                                                   colleagues.store, parts.settings);
   colleagues.slot_broker = system.spawn<SlotBroker>(parts.settings->slots);
   colleagues.custodian = system.spawn<Custodian>(parts.executors, colleagues.store, parts.settings);
-  auto supervisor = system.spawn<Supervisor>(colleagues, parts.settings, std::move(on_run_left));
+  auto supervisor =
+      system.spawn<Supervisor>(colleagues, parts.settings, std::move(callbacks.on_run_left));
   return {std::move(colleagues), std::move(supervisor)};
 }
 

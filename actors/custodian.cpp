@@ -14,10 +14,13 @@ ReportInput input_of(const AttemptReport& report) {
   return {report.key.node, report.key.attempt, report.key.nonce, report.news};
 }
 
-Outcome refusal(const NodeSpec& node) {
+std::string action_text(const NodeSpec& node) {
   const auto* task = std::get_if<TaskAction>(&node.action);
-  const std::string what = task != nullptr ? "task \"" + task->name + '"' : "this command";
-  return {.kind = OutcomeKind::rejected, .error = "no executor here runs " + what};
+  return task != nullptr ? "task \"" + task->name + '"' : "this command";
+}
+
+Outcome refusal(const NodeSpec& node) {
+  return {.kind = OutcomeKind::rejected, .error = "no executor here runs " + action_text(node)};
 }
 
 /// Whether this replica's executors may speak for an attempt: while another process may live that
@@ -29,7 +32,7 @@ class Authority {
   bool covers(const ReplicaIdentity& custodian) {
     const auto [found, is_new] = known_.try_emplace(custodian.incarnation, false);
     if (is_new) {
-      found->second = liveness_of(custodian.process) == Liveness::gone;
+      found->second = liveness_of(custodian) == Liveness::gone;
     }
     return found->second;
   }
@@ -74,6 +77,7 @@ Custodian::behavior_type Custodian::make_behavior() {
         }
         return ActorDescription{"custodian", "custodian", handled(), std::move(counters)};
       },
+      [this](const WhatLacks& request) { return Lacking{lacking(*request.definition)}; },
       [this](const AttachRun& request) { attach(request); },
       [this](const LaunchOrder& order) { submit(order); },
       [this](const WithholdLaunches& order) { withhold(order); },
@@ -130,6 +134,15 @@ Executor* Custodian::executor_of(const NodeSpec& node) const {
     }
   }
   return nullptr;
+}
+
+std::string Custodian::lacking(const Definition& definition) const {
+  for (const NodeIndex node : definition.actions()) {
+    if (executor_of(definition.node(node)) == nullptr) {
+      return action_text(definition.node(node));
+    }
+  }
+  return {};
 }
 
 void Custodian::submit(const LaunchOrder& order) {

@@ -1,5 +1,7 @@
 #include "actors/effect_orders.hpp"
 
+#include "actors/attempt_inputs.hpp"
+
 #include <utility>
 
 namespace stagecall {
@@ -12,7 +14,7 @@ class Sorter {
   void operator()(const LaunchEffect& launch) {
     orders_.launches.launches.push_back(
         {attempt_key(context_, launch.node, launch.attempt, launch.nonce), spec(launch.node),
-         context_.term, context_.trusted_until});
+         context_.term, context_.trusted_until, inputs(launch.node)});
   }
   void operator()(const CancelEffect& cancel) {
     CustodyItem item = custody(cancel, context_.state.node(cancel.node).custodian);
@@ -30,6 +32,13 @@ class Sorter {
   /// Shares the definition's life.
   std::shared_ptr<const NodeSpec> spec(NodeIndex node) const {
     return {context_.state.shared_definition(), &context_.state.spec(node)};
+  }
+
+  std::shared_ptr<const AttemptInputs> inputs(NodeIndex node) const {
+    return context_.outputs == nullptr
+               ? nullptr
+               : inputs_of(context_.run, node, context_.state.shared_definition(),
+                           context_.outputs);
   }
 
   template <class AttemptEffect>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "actors/interfaces.hpp"
+#include "actors/shared_store.hpp"
 #include "core/pipeline_state.hpp"
 #include "messages/effects.hpp"
 
@@ -16,6 +17,7 @@ struct OrderContext {
   const RunId& run;
   Term term;
   BootTime trusted_until;
+  std::shared_ptr<SharedStore> outputs{};
 };
 
 struct EffectOrders {

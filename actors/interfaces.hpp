@@ -57,6 +57,12 @@ struct LoadedRun {
 struct LoadRunResponse {
   Result<LoadedRun> loaded;
 };
+struct LoadDefinition {
+  DefinitionHash hash;
+};
+struct DefinitionResponse {
+  Result<std::string> text;  ///< canonical
+};
 struct ReadRow {
   RunId run;
 };
@@ -87,6 +93,7 @@ struct Flush {};
 using StoreHandle =
     caf::typed_actor<Describes, caf::replies_to<WriteRequest>::with<WriteResponse>,
                      caf::replies_to<LoadRun>::with<LoadRunResponse>,
+                     caf::replies_to<LoadDefinition>::with<DefinitionResponse>,
                      caf::replies_to<ReadRow>::with<RowResponse>,
                      caf::replies_to<ReadInbox>::with<InboxResponse>,
                      caf::replies_to<SurveyRequest>::with<SurveyResponse>, caf::reacts_to<Flush>>;
@@ -196,8 +203,17 @@ struct ExecutorReports {
   std::vector<AttemptReport> reports;
 };
 
+/// Whether the executors here can run all nodes of a pipeline.
+struct WhatLacks {
+  std::shared_ptr<const Definition> definition;  // shared with its runs
+};
+struct Lacking {
+  std::string what{};  ///< `task "checksum"`; empty = nothing
+};
+
 using CustodianHandle =
-    caf::typed_actor<Describes, caf::reacts_to<AttachRun>, caf::reacts_to<LaunchOrder>,
+    caf::typed_actor<Describes, caf::replies_to<WhatLacks>::with<Lacking>,
+                     caf::reacts_to<AttachRun>, caf::reacts_to<LaunchOrder>,
                      caf::reacts_to<WithholdLaunches>, caf::reacts_to<CancelOrder>,
                      caf::reacts_to<QueryOrder>, caf::reacts_to<AcknowledgeOrder>,
                      caf::reacts_to<ExecutorReports>, caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
@@ -234,18 +250,35 @@ struct RunLeft {
   std::string reason{};    ///< empty: the run has ended
   bool is_broken = false;  ///< its history cannot be folded: not to be adopted again
 };
-/// A run with a counterpart in memory, for tests and `inspect`.
+/// A run's actor decides nothing until its lease is trusted again; an empty reason: it is.
+struct RunParked {
+  RunId run;
+  std::string reason;
+};
+/// A task was registered: what was lacking may be there now.
+struct TasksChanged {};
+/// How a run stands with this replica.
+struct ConditionOf {
+  RunId run;
+};
+struct Condition {
+  PipelineHandle actor{};     ///< none: it is not held here
+  std::string parked{};       ///< why; empty = it is not
+  std::string quarantined{};  ///< why; empty = it is not, as far as this replica knows
+  std::string lacking{};      ///< what this replica lacks to run it
+};
+/// The runs held here.
 struct ListRuns {};
 struct RunList {
   std::vector<std::pair<RunId, PipelineHandle>> runs;
 };
 
-using SupervisorHandle =
-    caf::typed_actor<Describes, caf::replies_to<StartRequest>::with<StartResponse>,
-                     caf::reacts_to<JoinRun>,
-                     caf::replies_to<InboxRequest>::with<InboxRequestResponse>,
-                     caf::reacts_to<Nudged>, caf::reacts_to<RunLeft>, caf::reacts_to<Tick>,
-                     caf::reacts_to<Drain>, caf::replies_to<ListRuns>::with<RunList>>;
+using SupervisorHandle = caf::typed_actor<
+    Describes, caf::replies_to<StartRequest>::with<StartResponse>, caf::reacts_to<JoinRun>,
+    caf::replies_to<InboxRequest>::with<InboxRequestResponse>,
+    caf::replies_to<ConditionOf>::with<Condition>, caf::replies_to<ListRuns>::with<RunList>,
+    caf::reacts_to<Nudged>, caf::reacts_to<RunLeft>, caf::reacts_to<RunParked>,
+    caf::reacts_to<TasksChanged>, caf::reacts_to<Tick>, caf::reacts_to<Drain>>;
 
 }  // namespace stagecall
 
@@ -294,4 +327,12 @@ STAGECALL_LOCAL_MESSAGE(Nudged)
 STAGECALL_LOCAL_MESSAGE(RunLeft)
 STAGECALL_LOCAL_MESSAGE(ListRuns)
 STAGECALL_LOCAL_MESSAGE(RunList)
+STAGECALL_LOCAL_MESSAGE(LoadDefinition)
+STAGECALL_LOCAL_MESSAGE(DefinitionResponse)
+STAGECALL_LOCAL_MESSAGE(WhatLacks)
+STAGECALL_LOCAL_MESSAGE(Lacking)
+STAGECALL_LOCAL_MESSAGE(RunParked)
+STAGECALL_LOCAL_MESSAGE(TasksChanged)
+STAGECALL_LOCAL_MESSAGE(ConditionOf)
+STAGECALL_LOCAL_MESSAGE(Condition)
 #undef STAGECALL_LOCAL_MESSAGE

@@ -96,6 +96,7 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
         trusted_until_ = trust.until;
         if (std::exchange(parked_, false)) {
           spdlog::info("run_resumed run={}", run_.text());
+          send(supervisor_, RunParked{run_, {}});
           pass();
         }
       },
@@ -333,7 +334,9 @@ void PipelineActor::take_inbox(const std::vector<InboxRow>& rows) {
 
 void PipelineActor::park() {
   if (!std::exchange(parked_, true)) {
-    spdlog::warn("run_parked run={} reason=\"its lease is not trusted\"", run_.text());
+    const std::string reason = "its lease is not trusted";
+    spdlog::warn("run_parked run={} reason=\"{}\"", run_.text(), reason);
+    send(supervisor_, RunParked{run_, reason});
   }
   tick_due_ = settings_->clock->boot() + settings_->tick;
   balance_slots(slots_granted_);
@@ -354,7 +357,11 @@ void PipelineActor::carry_out(const std::vector<Effect>& effects) {
 }
 
 OrderContext PipelineActor::order_context() const {
-  return {.state = state_, .run = run_, .term = term_, .trusted_until = trusted_until_};
+  return {.state = state_,
+          .run = run_,
+          .term = term_,
+          .trusted_until = trusted_until_,
+          .outputs = settings_->outputs};
 }
 
 /// No slot lies idle here: of those that the last pass could fill, what is free goes back, and what

@@ -1,6 +1,7 @@
 // What every actor of a replica knows of it: identity, clock, settings. Immutable.
 #pragma once
 
+#include "actors/shared_store.hpp"
 #include "messages/leases.hpp"
 #include "messages/limits.hpp"
 #include "stagecall/time.hpp"
@@ -19,6 +20,8 @@ struct ReplicaSettings {
   Duration lease_ttl = kLimits.lease_ttl;
   std::uint32_t slots = 1;
   bool adopts_all = true;  ///< false: schedules only runs that it started or was asked to join
+  /// Where attempts find what others have left; none: they are told of no inputs.
+  std::shared_ptr<SharedStore> outputs{};
   /// Seeds nonces and jitter. Any thread.
   std::function<std::uint64_t()> random;
   /// Tells other processes of a change: an incarnation (empty = all) and a run's text.
@@ -26,11 +29,5 @@ struct ReplicaSettings {
 };
 
 using SharedSettings = std::shared_ptr<const ReplicaSettings>;  // read by all actors of a replica
-
-struct ReplicaOptions;
-
-/// This process, a new incarnation, the kernel's random numbers, and nudges by local sockets. The
-/// clock outlives the settings.
-SharedSettings make_settings(const ReplicaOptions& options, const Clock& clock);
 
 }  // namespace stagecall

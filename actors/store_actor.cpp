@@ -6,7 +6,8 @@
 
 namespace stagecall {
 
-StoreActor::StoreActor(caf::actor_config& config, Store& store) : Observed(config), store_(store) {}
+StoreActor::StoreActor(caf::actor_config& config, Store& store, CommitCallback on_commit)
+    : Observed(config), store_(store), on_commit_(std::move(on_commit)) {}
 
 StoreActor::behavior_type StoreActor::make_behavior() {
   return {
@@ -16,6 +17,9 @@ StoreActor::behavior_type StoreActor::make_behavior() {
       },
       [this](const WriteRequest& request) { return gather(request); },
       [this](const LoadRun& request) { return load(request.run); },
+      [this](const LoadDefinition& request) {
+        return DefinitionResponse{store_.definition(request.hash)};
+      },
       [this](const ReadRow& request) {
         flush();  // who asks what became of a write that went unanswered: it may wait here
         return RowResponse{store_.run(request.run)};
@@ -50,9 +54,26 @@ void StoreActor::flush() {
   const auto results = store_.write(writes);
   ++commits_;
   written_ += writes.size();
+  if (results && on_commit_) {
+    tell_of_passes(writes, *results);
+  }
   for (std::size_t i = 0; i < promises.size(); ++i) {
     promises[i].deliver(
         WriteResponse{results ? (*results)[i] : Result<Reply>{tl::unexpect, results.error()}});
+  }
+}
+
+void StoreActor::tell_of_passes(const std::vector<Write>& writes,
+                                const std::vector<Result<Reply>>& results) {
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    if (!results[i]) {
+      continue;
+    }
+    if (const auto* append = std::get_if<AppendPass>(&writes[i])) {
+      on_commit_(append->run);
+    } else if (const auto* started = std::get_if<RunStartedReply>(&*results[i])) {
+      on_commit_(started->row.run);
+    }
   }
 }
 

@@ -10,14 +10,18 @@
 #include <caf/typed_response_promise.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace stagecall {
 
+/// Told, on the store actor's thread, of each run whose history has grown. Must not block.
+using CommitCallback = std::function<void(const RunId&)>;
+
 class StoreActor : public Observed<StoreHandle::base> {
  public:
   /// The store outlives the actor and is used by it alone.
-  StoreActor(caf::actor_config& config, Store& store);
+  StoreActor(caf::actor_config& config, Store& store, CommitCallback on_commit);
 
   const char* name() const override { return "store"; }
   behavior_type make_behavior() override;
@@ -27,10 +31,12 @@ class StoreActor : public Observed<StoreHandle::base> {
 
   Promise gather(const WriteRequest& request);
   void flush();
+  void tell_of_passes(const std::vector<Write>& writes, const std::vector<Result<Reply>>& results);
   LoadRunResponse load(const RunId& run);
   SurveyResponse survey(bool whole);
 
   Store& store_;
+  CommitCallback on_commit_;  // none: nobody wants to know
   std::vector<Write> writes_;
   std::vector<Promise> promises_;
   std::uint64_t commits_ = 0;

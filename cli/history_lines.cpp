@@ -10,16 +10,6 @@
 namespace stagecall::cli {
 namespace {
 
-std::string_view kind_of(const Event& event) {
-  static constexpr std::array<std::string_view, std::variant_size_v<Event>> kKinds{
-      "run_started",     "term_opened",       "attempt_submitted",
-      "attempt_running", "attempt_absent",    "attempt_unreachable",
-      "attempt_found",   "attempt_timed_out", "attempt_ended",
-      "backoff_ended",   "node_forced",       "stop_requested",
-      "run_timed_out",   "run_ended"};
-  return kKinds[event.index()];
-}
-
 std::string_view name_of_next(Next next) {
   switch (next) {
     case Next::finish: return "finish";

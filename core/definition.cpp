@@ -1,6 +1,8 @@
 #include "core/definition.hpp"
 
+#include <set>
 #include <utility>
+#include <variant>
 
 namespace stagecall {
 
@@ -9,6 +11,17 @@ Definition::Definition(PipelineSpec spec, Graph graph)
   index_.reserve(spec_.nodes.size());
   for (std::uint32_t i = 0; i < spec_.nodes.size(); ++i) {
     index_.emplace(spec_.nodes[i].id, NodeIndex{i});
+  }
+  std::set<std::string_view> tasks;
+  std::set<CommandExecutor> executors;
+  for (std::uint32_t i = 0; i < spec_.nodes.size(); ++i) {
+    const Action& action = spec_.nodes[i].action;
+    const auto* task = std::get_if<TaskAction>(&action);
+    const auto* command = std::get_if<CommandAction>(&action);
+    if ((task != nullptr && tasks.insert(task->name).second) ||
+        (command != nullptr && executors.insert(command->executor).second)) {
+      actions_.push_back(NodeIndex{i});
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace stagecall {
 
@@ -27,6 +28,9 @@ class Definition {
   const Graph& graph() const { return graph_; }
   const NodeSpec& node(NodeIndex node) const { return spec_.nodes[node.value]; }
   std::optional<NodeIndex> find(std::string_view id) const;
+  /// One node for each different thing that executors are asked to run: each task, each kind of
+  /// command executor.
+  const std::vector<NodeIndex>& actions() const { return actions_; }
 
  private:
   Definition(PipelineSpec spec, Graph graph);
@@ -34,6 +38,7 @@ class Definition {
   PipelineSpec spec_;
   Graph graph_;
   std::unordered_map<std::string_view, NodeIndex> index_;  // views into spec_
+  std::vector<NodeIndex> actions_;
 };
 
 }  // namespace stagecall

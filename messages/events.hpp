@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -126,6 +127,9 @@ struct NodeOutput {
 using Event = std::variant<RunStarted, TermOpened, AttemptSubmitted, AttemptRunning, AttemptAbsent,
                            AttemptUnreachable, AttemptFound, AttemptTimedOut, AttemptEnded,
                            BackoffEnded, NodeForced, StopRequested, RunTimedOut, RunEnded>;
+
+/// The kind as history shows it: `attempt_ended`.
+std::string_view kind_of(const Event& event);
 
 /// One row of history: all that one evaluation of decide() concluded.
 struct Pass {

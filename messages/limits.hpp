@@ -17,15 +17,19 @@ struct Limits {
   std::size_t problem_value_bytes_max = 80;
   std::size_t pipeline_bytes_max = std::size_t{1} << 30;
   // A run.
-  Duration tick{5'000};            // 50 ms … 1 h
-  Duration cancel_confirm{2'000};  // waited for the word of an executor after a KILL
-  Duration news_wait{100};         // an attempt that began to run is recorded by then
+  Duration tick{5'000};                     // 50 ms … 1 h
+  Duration cancel_confirm{2'000};           // waited for the word of an executor after a KILL
+  Duration news_wait{100};                  // an attempt that began to run is recorded by then
+  std::uint32_t slots_max = 100'000;        // of one engine
+  std::uint32_t task_threads_max = 10'000;  // of one engine
   // The store's path.
-  std::size_t batch_writes_max = 512;   // run writes in one transaction
-  Duration busy_timeout{30'000};        // waited for another process's transaction
-  Duration store_retry{1'000};          // between two tries of an append that failed
-  std::size_t inbox_read_max = 1'000;   // rows taken by one pass
-  std::size_t departures_max = 10'000;  // ended runs that a replica remembers for those who wait
+  std::size_t batch_writes_max = 512;  // run writes in one transaction
+  Duration busy_timeout{30'000};       // waited for another process's transaction
+  Duration store_retry{1'000};         // between two tries of an append that failed
+  std::size_t inbox_read_max = 1'000;  // rows taken by one pass
+  std::size_t output_bytes_max = std::size_t{64} << 10;  // JSON that an attempt leaves
+  std::size_t ended_runs_max = 10'000;  // that a subscription remembers to have told to their end
+  std::size_t inputs_bytes_max = std::size_t{16} << 20;  // of all dependencies of a node together
   // Leases.
   Duration lease_ttl{15'000};  // 1 s … 10 min
   // Processes.

@@ -1,11 +1,14 @@
 // The texts of public enumerations and ids, as JSON, logs and people see them.
+#include "messages/events.hpp"
 #include "stagecall/error.hpp"
 #include "stagecall/ids.hpp"
 #include "stagecall/run.hpp"
 
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <system_error>
+#include <variant>
 
 namespace stagecall {
 
@@ -114,6 +117,16 @@ std::string_view name_of(WaitReason reason) {
     case WaitReason::finished: return "finished";
   }
   return "?";
+}
+
+std::string_view kind_of(const Event& event) {
+  static constexpr std::array<std::string_view, std::variant_size_v<Event>> kKinds{
+      "run_started",     "term_opened",       "attempt_submitted",
+      "attempt_running", "attempt_absent",    "attempt_unreachable",
+      "attempt_found",   "attempt_timed_out", "attempt_ended",
+      "backoff_ended",   "node_forced",       "stop_requested",
+      "run_timed_out",   "run_ended"};
+  return kKinds[event.index()];
 }
 
 }  // namespace stagecall

@@ -142,7 +142,7 @@ class SqliteLeaseStore final : public LeaseStore {
   Result<LeaseVerdict> release_one(const LeaseRequest& request, BootTime now);
   Result<std::optional<Lease>> read(const RunId& run);
   bool holds(const Lease& lease, BootTime now);
-  bool is_gone(const ProcessIdentity& process);
+  bool is_gone(const ReplicaIdentity& replica);
 
   std::string path_;
   ReplicaIdentity holder_;
@@ -150,7 +150,7 @@ class SqliteLeaseStore final : public LeaseStore {
   Duration ttl_ = kLimits.lease_ttl;
   std::optional<SqliteDb> db_;
   FileIdentity identity_;
-  std::map<ProcessIdentity, bool> gone_;  // asked during this call
+  std::map<ReplicaIdentity, bool> gone_;  // asked during this call
 };
 
 Result<void> SqliteLeaseStore::ensure_open() {
@@ -309,13 +309,13 @@ Result<std::optional<Lease>> SqliteLeaseStore::read(const RunId& run) {
 
 bool SqliteLeaseStore::holds(const Lease& lease, BootTime now) {
   return lease.holder.process.boot_id == holder_.process.boot_id &&
-         lease.expires > milliseconds_of(now) && !is_gone(lease.holder.process);
+         lease.expires > milliseconds_of(now) && !is_gone(lease.holder);
 }
 
-bool SqliteLeaseStore::is_gone(const ProcessIdentity& process) {
-  const auto [known, is_new] = gone_.try_emplace(process, false);
+bool SqliteLeaseStore::is_gone(const ReplicaIdentity& replica) {
+  const auto [known, is_new] = gone_.try_emplace(replica, false);
   if (is_new) {
-    known->second = liveness_of(process) == Liveness::gone;
+    known->second = liveness_of(replica) == Liveness::gone;
   }
   return known->second;
 }

@@ -221,10 +221,11 @@ Result<std::vector<RunRow>> SqliteStore::runs() {
 Result<std::vector<LiveRun>> SqliteStore::live_runs() {
   return read_rows<LiveRun>(store_sql::kReadLiveRuns, {}, [](const SqliteQuery& row) {
     return LiveRun{.run = {row.bytes(0), row.number(1)},
-                   .term = Term{row.number(2)},
-                   .owner = row.bytes(3),
-                   .created_at = row.time(4),
-                   .due_at = row.optional_time(5)};
+                   .definition = row.bytes(2),
+                   .term = Term{row.number(3)},
+                   .owner = row.bytes(4),
+                   .created_at = row.time(5),
+                   .due_at = row.optional_time(6)};
   });
 }
 

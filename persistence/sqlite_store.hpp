@@ -3,23 +3,18 @@
 
 #include "messages/limits.hpp"
 #include "persistence/store.hpp"
+#include "stagecall/engine.hpp"
 #include "stagecall/error.hpp"
 #include "stagecall/time.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace stagecall {
 
-enum class Durability : std::uint8_t {
-  full,    ///< each commit reaches the disk (synchronous=FULL)
-  normal,  ///< a power loss may take the last commits, never consistency
-};
-
 struct SqliteStoreOptions {
   std::string path;
-  Durability durability = Durability::full;
+  Durability durability = Durability::full;  ///< synchronous=FULL or NORMAL
   bool create = true;                      ///< false: a missing file is not_found
   std::string lease_authority = "sqlite";  ///< recorded at creation; another one is refused;
                                            ///< empty: whatever the store says (not at creation)

@@ -133,6 +133,7 @@ using Reply = std::variant<RunStartedReply, TermReply, AppendReply, InboxReply>;
 /// Which live runs to look for.
 struct LiveRun {
   RunId run;
+  DefinitionHash definition;
   Term term;
   std::string owner;
   WallTime created_at;

@@ -1,5 +1,7 @@
 #include "platform/process.hpp"
 
+#include "platform/incarnations.hpp"
+
 #include <unistd.h>
 
 #include <array>
@@ -70,6 +72,13 @@ Liveness liveness_of(const ProcessIdentity& process) {
     return Liveness::gone;
   }
   return start_time_of(process.pid) == process.start_time ? Liveness::alive : Liveness::gone;
+}
+
+Liveness liveness_of(const ReplicaIdentity& replica) {
+  if (replica.process == this_process()) {
+    return is_live_here(replica.incarnation) ? Liveness::alive : Liveness::gone;
+  }
+  return liveness_of(replica.process);
 }
 
 }  // namespace stagecall

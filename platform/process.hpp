@@ -17,5 +17,7 @@ enum class Liveness : std::uint8_t {
 };
 
 Liveness liveness_of(const ProcessIdentity& process);
+/// Of an engine: in this process it may have ended before the process does.
+Liveness liveness_of(const ReplicaIdentity& replica);
 
 }  // namespace stagecall

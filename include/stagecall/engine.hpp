@@ -32,9 +32,9 @@ struct EngineOptions {
   std::string store;
   std::string replica{};  ///< this engine's name, shown to people; empty = host and pid
   Durability durability = Durability::full;
-  Duration tick{5'000};           ///< between two looks at a quiet run; 50 ms … 1 h
-  Duration lease_ttl{15'000};     ///< length of the right to schedule a run; 1 s … 10 min
-  std::uint32_t slots = 0;        ///< attempts at once; 0 = the machine's cores; at most 100,000
+  Duration tick{5'000};            ///< between two looks at a quiet run; 50 ms … 1 h
+  Duration lease_ttl{15'000};      ///< length of the right to schedule a run; 1 s … 10 min
+  std::uint32_t slots = 0;         ///< attempts at once; 0 = the machine's cores; at most 100,000
   std::uint32_t task_threads = 0;  ///< tasks at once; 0 = as many as slots, at most 64; ≤ 10,000
   /// Takes over live runs that nobody schedules. False: only runs that it was asked to start.
   bool adopts = true;
@@ -54,9 +54,9 @@ struct StartedRun {
 };
 
 struct NodeDoneOptions {
-  std::string output{};                      ///< JSON for the node's successors, ≤ 64 KiB
+  std::string output{};                       ///< JSON for the node's successors, ≤ 64 KiB
   std::optional<std::string> force_reason{};  ///< ends any node, whatever its state; recorded
-  std::string request_id{};                  ///< the same id twice changes nothing the second time
+  std::string request_id{};                   ///< the same id twice changes nothing the second time
 };
 
 /// Which runs' events; all unless narrowed.
@@ -69,14 +69,14 @@ struct EventFilter {
 /// A recorded fact of a run. Its kinds are those of `stagecall history`.
 struct RunEvent {
   RunId run;
-  Seq seq;                  ///< of the pass that recorded it; several events share one
+  Seq seq;  ///< of the pass that recorded it; several events share one
   WallTime at;
   Term term;
-  std::string_view kind;    ///< `run_started`, `attempt_submitted`, `attempt_ended`, …; static
-  std::string node{};       ///< empty: of the run as a whole
+  std::string_view kind;  ///< `run_started`, `attempt_submitted`, `attempt_ended`, …; static
+  std::string node{};     ///< empty: of the run as a whole
   Attempt attempt{};
-  std::optional<Outcome> outcome{};   ///< with `attempt_ended` and `node_forced`
-  std::optional<RunState> result{};   ///< with `run_ended`
+  std::optional<Outcome> outcome{};  ///< with `attempt_ended` and `node_forced`
+  std::optional<RunState> result{};  ///< with `run_ended`
 };
 
 /// Called on a thread of the engine's own, one call at a time for each subscription, in the order
@@ -122,8 +122,8 @@ class Engine {
   Result<void> register_task(std::string name, Task task);
 
   /// Starts the next run of the pipeline, or returns its live one if it already has as many as it
-  /// may. Durable when it returns. Errors: invalid_pipeline (with problems), different_pipeline (the
-  /// run found is of another definition).
+  /// may. Durable when it returns. Errors: invalid_pipeline (with problems), different_pipeline
+  /// (the run found is of another definition).
   Result<RunId> start(const Pipeline& pipeline, const StartOptions& options = {});
   /// The same, and says whether the run is new.
   Result<StartedRun> start_or_join(const Pipeline& pipeline, const StartOptions& options = {});
@@ -143,7 +143,7 @@ class Engine {
   Result<RunStatus> wait(const RunId& run, Duration wait);
   /// The run as it stands.
   Result<RunStatus> status(const RunId& run);
-  /// All runs of the store, by pipeline and iteration, without their failed nodes.
+  /// All runs of the store, by pipeline and iteration.
   Result<std::vector<RunStatus>> runs();
   /// What a node's last successful attempt has left: JSON; none if nothing.
   Result<std::optional<std::string>> output(const RunId& run, const std::string& node);

@@ -34,7 +34,7 @@ SELECT max(iteration) FROM run WHERE pipeline = ?1
 SELECT count(*), max(iteration) FROM run WHERE pipeline = ?1 AND state < 3
 
 -- :: kReadLiveRuns
-SELECT pipeline, iteration, term, owner, created_at, due_at FROM run WHERE state < 3
+SELECT pipeline, iteration, definition, term, owner, created_at, due_at FROM run WHERE state < 3
 ORDER BY due_at IS NULL, due_at, pipeline, iteration
 
 -- :: kReadStartRequest

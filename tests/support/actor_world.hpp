@@ -94,7 +94,8 @@ class World {
         value(open_sqlite_lease_store(folder_ / "store.db-leases", raw->settings->self, clock_)));
     raw->actors = spawn_replica(
         system_, {raw->store.get(), raw->leases.get(), {&raw->executor}, raw->settings},
-        Placement::scheduler, [raw](const RunLeft& news) { raw->left.push_back(news); });
+        Placement::scheduler,
+        {.on_run_left = [raw](const RunLeft& news) { raw->left.push_back(news); }});
     raw->sink = make_report_sink(raw->actors->colleagues.custodian);
     (void)raw->executor.open(*raw->sink);
     members_.push_back(std::move(member));

@@ -1,0 +1,266 @@
+#include "actors/engine_body.hpp"
+
+#include "executors/builtin_tasks.hpp"
+#include "executors/process_executor.hpp"
+#include "formats/pipeline_file.hpp"
+#include "persistence/nudge.hpp"
+#include "persistence/sqlite_lease_store.hpp"
+#include "persistence/sqlite_store.hpp"
+#include "persistence/store_paths.hpp"
+#include "platform/process.hpp"
+#include "platform/random.hpp"
+
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace stagecall {
+namespace {
+
+constexpr unsigned kSchedulerThreads = 2;
+constexpr std::uint32_t kTaskThreadsDefaultMax = 64;
+/// Beside the grace of a drain: for killing, recording and releasing.
+constexpr Duration kDrainMargin{5'000};
+constexpr Duration kDrainLook{50};
+
+caf::actor_system_config make_system_config() {
+  caf::actor_system_config config;
+  // Stealing workers poll: sharing costs a tenth of the CPU when little happens.
+  config.set("scheduler.policy", caf::atom("sharing"));
+  config.set("scheduler.max-threads", kSchedulerThreads);
+  return config;
+}
+
+std::uint32_t slots_of(const EngineOptions& options) {
+  return options.slots > 0 ? options.slots : std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::uint32_t task_threads_of(const EngineOptions& options) {
+  return options.task_threads > 0 ? options.task_threads
+                                  : std::min(slots_of(options), kTaskThreadsDefaultMax);
+}
+
+Result<void> check_range(bool is_inside, const std::string& option, const std::string& allowed) {
+  return is_inside ? Result<void>{}
+                   : fail(ErrorCode::invalid_argument,
+                          "open an engine: " + option + " is out of its range: " + allowed);
+}
+
+Result<void> check_options(const EngineOptions& options) {
+  const auto has_executor = [](const auto& executor) { return executor != nullptr; };
+  for (const auto& checked :
+       {check_range(!options.store.empty(), "store", "the path of a file, or :memory:"),
+        check_range(options.tick >= Duration{50} && options.tick <= std::chrono::hours{1}, "tick",
+                    "50 ms to 1 h"),
+        check_range(options.lease_ttl >= std::chrono::seconds{1} &&
+                        options.lease_ttl <= std::chrono::minutes{10},
+                    "lease_ttl", "1 s to 10 min"),
+        check_range(options.slots <= kLimits.slots_max, "slots",
+                    "0 to " + std::to_string(kLimits.slots_max)),
+        check_range(options.task_threads <= kLimits.task_threads_max, "task_threads",
+                    "0 to " + std::to_string(kLimits.task_threads_max)),
+        check_range(std::all_of(options.executors.begin(), options.executors.end(), has_executor),
+                    "executors", "none of them may be null")}) {
+    if (!checked) {
+      return checked;
+    }
+  }
+  return {};
+}
+
+/// A request to an actor from a thread outside; none: the actor has ended.
+template <class Response, class Handle, class Request>
+std::optional<Response> ask(caf::actor_system& system, const Handle& actor, Request request) {
+  const caf::scoped_actor self{system};
+  std::optional<Response> answer;
+  self->request(actor, caf::infinite, std::move(request))
+      .receive([&answer](Response& response) { answer = std::move(response); },
+               [](const caf::error&) {});
+  return answer;
+}
+
+Error is_closing() {
+  return {ErrorCode::store_unavailable, "the engine is closing"};
+}
+
+}  // namespace
+
+Engine::Body::Body(EngineOptions options)
+    : options_(std::move(options)), config_(make_system_config()) {}
+
+Result<std::unique_ptr<Engine::Body>> Engine::Body::open(EngineOptions options) {
+  if (auto checked = check_options(options); !checked) {
+    return tl::unexpected<Error>{std::move(checked).error()};
+  }
+  std::unique_ptr<Body> body{new Body{std::move(options)}};
+  body->make_settings();
+  auto opened = body->open_stores();
+  if (opened) {
+    body->spawn_actors();
+    opened = body->open_executors();
+  }
+  if (opened) {
+    opened = body->open_nudges();
+  }
+  if (!opened) {
+    return tl::unexpected<Error>{std::move(opened).error()};
+  }
+  return body;
+}
+
+Engine::Body::~Body() {
+  if (!actors_) {
+    return;
+  }
+  feed_->close();
+  drain(Duration{0});
+  nudges_.reset();
+  for (const auto& executor : executors_) {
+    executor->close(kDrainMargin);
+  }
+  end_replica(*std::exchange(actors_, std::nullopt));
+  sink_.reset();
+  system_.reset();
+}
+
+void Engine::Body::make_settings() {
+  const ProcessIdentity& process = this_process();
+  const std::string named = options_.replica.empty()
+                                ? process.host + "-" + std::to_string(process.pid)
+                                : options_.replica;
+  const std::string folder = store_folder(options_.store);
+  auto settings = std::make_shared<ReplicaSettings>(
+      ReplicaSettings{.self = {.replica = named, .incarnation = random_id(), .process = process},
+                      .clock = &clock_,
+                      .tick = options_.tick,
+                      .lease_ttl = options_.lease_ttl,
+                      .slots = slots_of(options_),
+                      .adopts_all = options_.adopts,
+                      .random = random_number,
+                      .nudge = [folder](const std::string& incarnation, const std::string& text) {
+                        send_nudge(folder, incarnation, text);
+                      }});
+  incarnation_.emplace(settings->self.incarnation);
+  settings_ = std::move(settings);
+}
+
+Result<void> Engine::Body::open_stores() {
+  const auto connect = [this] {
+    return open_sqlite_store({.path = options_.store, .durability = options_.durability});
+  };
+  auto writer = connect();
+  if (!writer) {
+    return tl::unexpected<Error>{std::move(writer).error()};
+  }
+  auto reader = connect();
+  if (!reader) {
+    return tl::unexpected<Error>{std::move(reader).error()};
+  }
+  auto leases = open_sqlite_lease_store(lease_path(options_.store), settings_->self, clock_);
+  if (!leases) {
+    return tl::unexpected<Error>{std::move(leases).error()};
+  }
+  store_ = *std::move(writer);
+  reader_ = std::make_shared<SharedStore>(*std::move(reader));
+  leases_ = *std::move(leases);
+  feed_ = std::make_unique<EventFeed>(reader_, options_.tick);
+  return {};
+}
+
+void Engine::Body::spawn_actors() {
+  tasks_ = make_task_pool(clock_, task_threads_of(options_));
+  executors_ = options_.executors;
+  executors_.push_back(tasks_);
+  executors_.push_back(make_builtin_tasks(clock_));
+  executors_.push_back(make_process_executor(
+      {.folder = store_folder(options_.store), .incarnation = settings_->self.incarnation},
+      clock_));
+  std::vector<Executor*> executors;
+  for (const auto& executor : executors_) {
+    executors.push_back(executor.get());
+  }
+  auto settings = std::make_shared<ReplicaSettings>(*settings_);
+  settings->outputs = reader_;
+  settings_ = std::move(settings);
+  system_ = std::make_unique<caf::actor_system>(config_);
+  actors_ = spawn_replica(*system_, {store_.get(), leases_.get(), executors, settings_},
+                          Placement::threads,
+                          {.on_run_left = [this](const RunLeft&) { departures_.add(); },
+                           .on_commit = [this](const RunId& run) { feed_->grown(run); }});
+  sink_ = make_report_sink(actors_->colleagues.custodian);
+}
+
+Result<void> Engine::Body::open_executors() {
+  for (const auto& executor : executors_) {
+    if (auto opened = executor->open(*sink_); !opened) {
+      return opened;
+    }
+  }
+  return {};
+}
+
+Result<void> Engine::Body::open_nudges() {
+  auto nudges = open_nudge_receiver(store_folder(options_.store), settings_->self.incarnation,
+                                    [supervisor = actors_->supervisor](std::string text) {
+                                      caf::anon_send(supervisor, Nudged{std::move(text)});
+                                    });
+  if (!nudges) {
+    return tl::unexpected<Error>{nudges.error()};
+  }
+  nudges_ = *std::move(nudges);
+  return {};
+}
+
+Result<void> Engine::Body::register_task(std::string name, Task task) {
+  auto added = tasks_->add(std::move(name), std::move(task));
+  if (added) {
+    caf::anon_send(actors_->supervisor, TasksChanged{});
+  }
+  return added;
+}
+
+Result<RunStartedReply> Engine::Body::start(std::shared_ptr<const Definition> definition,
+                                            const std::string& request_id) {
+  std::string text = write_pipeline(definition->spec());
+  auto answer =
+      ask<StartResponse>(*system_, actors_->supervisor,
+                         StartRequest{std::move(definition), std::move(text), request_id});
+  return answer ? std::move(answer->started) : tl::unexpected<Error>{is_closing()};
+}
+
+Result<InboxReply> Engine::Body::put(const RunId& run, InboxMessage message,
+                                     const std::string& request_id) {
+  auto answer = ask<InboxRequestResponse>(*system_, actors_->supervisor,
+                                          InboxRequest{run, std::move(message), request_id});
+  return answer ? std::move(answer->reply) : tl::unexpected<Error>{is_closing()};
+}
+
+Condition Engine::Body::condition(const RunId& run) {
+  return ask<Condition>(*system_, actors_->supervisor, ConditionOf{run}).value_or(Condition{});
+}
+
+std::optional<RunStatus> Engine::Body::held_status(const Condition& condition) {
+  auto status =
+      condition.actor ? ask<RunStatus>(*system_, condition.actor, StatusRequest{}) : std::nullopt;
+  if (status) {
+    status->parked = condition.parked;
+  }
+  return status;
+}
+
+RunList Engine::Body::runs() {
+  return ask<RunList>(*system_, actors_->supervisor, ListRuns{}).value_or(RunList{});
+}
+
+void Engine::Body::drain(Duration grace) {
+  caf::anon_send(actors_->supervisor, Drain{grace});
+  const BootTime deadline = clock_.boot() + grace + kDrainMargin;
+  while (!runs().runs.empty() && clock_.boot() < deadline) {
+    departures_.wait_past(departures_.count(), kDrainLook);
+  }
+}
+
+}  // namespace stagecall

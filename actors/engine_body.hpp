@@ -1,0 +1,81 @@
+// What an engine consists of, and the blocking calls that threads outside its actors make.
+#pragma once
+
+#include "actors/assembly.hpp"
+#include "actors/departures.hpp"
+#include "actors/event_feed.hpp"
+#include "actors/shared_store.hpp"
+#include "executors/task_pool.hpp"
+#include "persistence/nudge.hpp"
+#include "platform/incarnations.hpp"
+#include "platform/system_clock.hpp"
+#include "stagecall/engine.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stagecall {
+
+/// Thread-safe once it is open. Its actors live in a system of its own: a host that blocks its own
+/// scheduler's threads cannot make it lose leases.
+class Engine::Body {
+ public:
+  static Result<std::unique_ptr<Body>> open(EngineOptions options);
+  /// As Engine's.
+  ~Body();
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  Result<void> register_task(std::string name, Task task);
+  Result<RunStartedReply> start(std::shared_ptr<const Definition> definition,
+                                const std::string& request_id);
+  Result<InboxReply> put(const RunId& run, InboxMessage message, const std::string& request_id);
+  /// How the run stands with this engine's supervisor.
+  Condition condition(const RunId& run);
+  /// The run as its actor here sees it; none = it is not held here, or does not answer.
+  std::optional<RunStatus> held_status(const Condition& condition);
+  void drain(Duration grace);
+
+  SharedStore& reader() { return *reader_; }
+  Departures& departures() { return departures_; }
+  EventFeed& feed() { return *feed_; }
+  const Clock& clock() const { return clock_; }
+  const SharedSettings& settings() const { return settings_; }
+
+ private:
+  using Connect = std::function<Result<std::unique_ptr<Store>>()>;
+
+  explicit Body(EngineOptions options);
+  Result<void> open_stores();
+  Result<void> open_executors();
+  Result<void> open_nudges();
+  void make_settings();
+  void spawn_actors();
+  RunList runs();
+
+  EngineOptions options_;
+  SystemClock clock_;
+  SharedSettings settings_;
+  std::optional<LiveIncarnation> incarnation_;
+  Connect connect_;
+  std::unique_ptr<Store> store_;         // the store actor's
+  std::shared_ptr<SharedStore> reader_;  // abandoned tasks may still read
+  std::unique_ptr<LeaseStore> leases_;
+  std::unique_ptr<EventFeed> feed_;
+  std::unique_ptr<ReportSink> sink_;
+  std::shared_ptr<TaskPool> tasks_;
+  std::vector<std::shared_ptr<Executor>> executors_;  // shared with the host, if it brought them
+  Departures departures_;
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::optional<ReplicaActors> actors_;
+  std::unique_ptr<NudgeReceiver> nudges_;
+};
+
+}  // namespace stagecall
