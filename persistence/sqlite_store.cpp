@@ -6,6 +6,8 @@
 #include "persistence/store_writes.hpp"
 #include "sql/store_sql.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -41,6 +43,8 @@ class SqliteStore final : public Store {
   Result<std::string> definition(const DefinitionHash& hash) override;
   Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) override;
   Result<bool> knows_request(const RunId& run, const std::string& request_id) override;
+  Result<std::vector<NodeOutput>> outputs(const RunId& run,
+                                          const std::vector<NodeIndex>& nodes) override;
   Result<std::vector<RunId>> runs_with_inbox() override;
   Result<std::uint64_t> data_version() override;
   std::string store_id() const override { return store_id_; }
@@ -300,6 +304,25 @@ Result<bool> SqliteStore::knows_request(const RunId& run, const std::string& req
     return tl::unexpected<Error>{counts.error()};
   }
   return counts->front() > 0;
+}
+
+Result<std::vector<NodeOutput>> SqliteStore::outputs(const RunId& run,
+                                                     const std::vector<NodeIndex>& nodes) {
+  std::vector<NodeOutput> outputs;
+  for (const NodeIndex node : nodes) {
+    auto latest = read_rows<NodeOutput>(
+        store_sql::kReadLatestOutput,
+        {run.pipeline, sqlite_value(run.iteration), std::int64_t{node.value}},
+        [node](const SqliteQuery& row) {
+          return NodeOutput{node, Attempt{static_cast<std::uint32_t>(row.integer(0))},
+                            row.bytes(1)};
+        });
+    if (!latest) {
+      return latest;
+    }
+    std::move(latest->begin(), latest->end(), std::back_inserter(outputs));
+  }
+  return outputs;
 }
 
 Result<std::vector<RunId>> SqliteStore::runs_with_inbox() {

@@ -169,6 +169,10 @@ class Store {
   virtual Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) = 0;
   /// Whether a PutInbox with this request id was stored for the run, consumed or not.
   virtual Result<bool> knows_request(const RunId& run, const std::string& request_id) = 0;
+  /// The latest kept output (highest attempt) of each of these nodes that left one, in the order
+  /// asked.
+  virtual Result<std::vector<NodeOutput>> outputs(const RunId& run,
+                                                  const std::vector<NodeIndex>& nodes) = 0;
   /// Runs that have inbox rows.
   virtual Result<std::vector<RunId>> runs_with_inbox() = 0;
   /// Changes whenever another connection has committed; costs no transaction.

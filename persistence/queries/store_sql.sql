@@ -91,6 +91,11 @@ WHERE pipeline = ?1 AND iteration = ?2 AND request = ?3
 INSERT INTO output (run, node, attempt, body) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (run, node, attempt) DO UPDATE SET body = excluded.body
 
+-- :: kReadLatestOutput
+SELECT output.attempt, output.body FROM run JOIN output ON output.run = run.id
+WHERE run.pipeline = ?1 AND run.iteration = ?2 AND output.node = ?3
+ORDER BY output.attempt DESC LIMIT 1
+
 -- :: kInsertInbox
 INSERT INTO inbox (run, at, message) VALUES (?1, ?2, ?3)
 

@@ -64,6 +64,10 @@ TEST_CASE("store contract: inbox") {
   const TempFolder folder;
   check_inbox(connect_to(folder));
 }
+TEST_CASE("store contract: outputs") {
+  const TempFolder folder;
+  check_outputs(connect_to(folder));
+}
 TEST_CASE("store contract: batches") {
   const TempFolder folder;
   check_batches(connect_to(folder));

@@ -257,6 +257,38 @@ void check_inbox(const Connect& connect) {
   }
 }
 
+void check_outputs(const Connect& connect) {
+  const auto store = connect();
+  const RunRow row = started(*store, start_of("p"));
+  constexpr NodeIndex a{0};
+  constexpr NodeIndex b{1};
+  constexpr NodeIndex none{2};
+  AppendPass first = append_to(row);
+  first.outputs = {{a, Attempt{9}, "9"}, {a, Attempt{10}, R"({"of":10})"}, {b, Attempt{1}, ""}};
+  REQUIRE(write_one<AppendReply>(*store, first));
+
+  SUBCASE("of each node the one of its highest attempt, in the order asked") {
+    const auto outputs = connect()->outputs(row.run, {b, none, a, b}).value();
+    CHECK(outputs == std::vector{first.outputs[2], first.outputs[1], first.outputs[2]});
+    CHECK(store->outputs(row.run, {}).value().empty());
+  }
+  SUBCASE("the output of the same attempt again takes the place of the one before") {
+    AppendPass again = append_to(store->run(row.run).value());
+    again.outputs = {{a, Attempt{10}, "again"}};
+    REQUIRE(write_one<AppendReply>(*store, again));
+    CHECK(store->outputs(row.run, {a}).value() == again.outputs);
+  }
+  SUBCASE("a refused append keeps none, another run has its own") {
+    AppendPass refused = append_to(row);
+    refused.outputs = {{a, Attempt{11}, "refused"}};
+    CHECK(code_of(write_one<AppendReply>(*store, refused)) == "history_moved");
+    CHECK(store->outputs(row.run, {a}).value() == std::vector{first.outputs[1]});
+    const RunRow other = started(*store, start_of("q"));
+    CHECK(store->outputs(other.run, {a, b}).value().empty());
+    CHECK(store->outputs({"nobody", 1}, {a}).value().empty());
+  }
+}
+
 void check_batches(const Connect& connect) {
   const auto store = connect();
   const RunRow row = started(*store, start_of("p"));

@@ -16,6 +16,7 @@ void check_start_requests(const Connect& connect);
 void check_terms_and_fence(const Connect& connect);
 void check_history(const Connect& connect);
 void check_inbox(const Connect& connect);
+void check_outputs(const Connect& connect);
 void check_batches(const Connect& connect);
 void check_lookups(const Connect& connect);
 /// R3: starts of one pipeline by many threads on two connections.
