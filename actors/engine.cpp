@@ -143,7 +143,7 @@ Result<RunStatus> Engine::wait(const RunId& run, Duration wait) {
 }
 
 Result<RunStatus> Engine::status(const RunId& run) {
-  const Condition condition = body_->condition(run);
+  Condition condition = body_->condition(run);
   if (auto held = body_->held_status(condition)) {
     return *std::move(held);
   }
@@ -153,9 +153,12 @@ Result<RunStatus> Engine::status(const RunId& run) {
       return same_error(row);
     }
     RunReport report = report_run(store, *row, body_->clock().wall());
-    report.status.quarantined =
-        condition.quarantined.empty() ? report.quarantined : condition.quarantined;
-    return std::move(report.status);
+    RunStatus& status = report.status;
+    status.quarantined = condition.quarantined.empty() ? report.quarantined : condition.quarantined;
+    if (!is_terminal(status.state) && !condition.lacking.empty()) {
+      status.parked = "no executor here runs " + condition.lacking;
+    }
+    return std::move(status);
   });
 }
 

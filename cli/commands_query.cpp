@@ -1,10 +1,10 @@
 // status, history and logs: questions to the store.
-#include "actors/replica.hpp"
 #include "cli/commands.hpp"
 #include "cli/history_lines.hpp"
 #include "cli/run_json.hpp"
 #include "cli/run_text.hpp"
 #include "executors/process_executor.hpp"
+#include "persistence/store_paths.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,4 @@
 // start, stop and node-done: requests to whoever schedules a run. They need no lease.
-#include "actors/replica.hpp"
 #include "cli/commands.hpp"
 #include "cli/option_sources.hpp"
 #include "cli/run_reading.hpp"
@@ -7,6 +6,7 @@
 #include "core/decide.hpp"
 #include "formats/pipeline_file.hpp"
 #include "persistence/nudge.hpp"
+#include "persistence/store_paths.hpp"
 
 #include <nlohmann/json.hpp>
 

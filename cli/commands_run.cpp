@@ -1,12 +1,11 @@
 // run and wait: to be there until a run ends.
-#include "actors/replica.hpp"
 #include "cli/commands.hpp"
 #include "cli/option_sources.hpp"
 #include "cli/run_text.hpp"
 #include "cli/run_watch.hpp"
 #include "cli/signals.hpp"
 #include "core/duration.hpp"
-#include "formats/pipeline_file.hpp"
+#include "stagecall/engine.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -26,25 +25,12 @@ ExitCode conclude(const Session& session, Store& store, const RunRow& row) {
   return has_ended ? exit_code_of(row.summary.state) : ExitCode::interrupted;
 }
 
-Result<void> check_same(const Session& session, const Definition& definition, const RunRow& row) {
-  if (is_run_of(row, definition)) {
-    return {};
-  }
-  const std::string run = row.run.text();
-  return fail(ErrorCode::different_pipeline,
-              is_terminal(row.summary.state)
-                  ? session.arguments.file + " differs from the definition of " + run +
-                        ", which this request id has started; use another id"
-                  : session.arguments.file + " differs from the definition of the live run " + run +
-                        "; wait for that one or stop it first: stagecall stop " + run);
-}
-
 /// Interrupted: local attempts get their grace, the rest is left to whoever comes next.
-Result<ExitCode> drain(const Session& session, Replica& replica, Store& store, RunWatch& watch) {
+Result<ExitCode> drain(const Session& session, Engine& engine, Store& store, RunWatch& watch) {
   const std::string run = escaped(watch.row().run.text());
   session.output.note("interrupted: " + run + " starts nothing more, what runs gets " +
                       write_duration(session.options.drain_grace) + "; interrupt again to quit");
-  replica.drain(session.options.drain_grace);
+  engine.drain(session.options.drain_grace);
   if (auto looked = watch.look(); !looked) {
     return tl::unexpected<Error>{std::move(looked).error()};
   }
@@ -55,32 +41,53 @@ Result<ExitCode> drain(const Session& session, Replica& replica, Store& store, R
   return conclude(session, store, watch.row());
 }
 
+/// Waits a moment; tells when nobody can go on with the run here, and why.
+class Attendance {
+ public:
+  Attendance(const Session& session, Engine& engine, RunId run)
+      : session_(session), engine_(engine), run_(std::move(run)) {}
+
+  Result<void> wait() {
+    const auto status = engine_.wait(run_, kLook);
+    if (!status) {
+      return tl::unexpected<Error>{status.error()};
+    }
+    if (!status->quarantined.empty() && !is_terminal(status->state)) {
+      return fail(ErrorCode::store_damaged,
+                  "run " + run_.text() + ": " + status->quarantined + "; see: stagecall verify");
+    }
+    if (status->parked != told_) {
+      told_ = status->parked;
+      session_.output.note(escaped(run_.text()) +
+                           (told_.empty() ? " goes on" : " waits: " + escaped(told_)));
+    }
+    return {};
+  }
+
+ private:
+  const Session& session_;
+  Engine& engine_;
+  RunId run_;
+  std::string told_;
+};
+
 /// Until it ends: scheduled here, or by whoever holds it.
-Result<ExitCode> attend(const Session& session, Replica& replica, RunRow row) {
+Result<ExitCode> attend(const Session& session, Engine& engine, const RunId& run) {
   auto store = open_store(session);
   if (!store) {
     return tl::unexpected<Error>{std::move(store).error()};
   }
-  const RunId run = row.run;
-  RunWatch watch{session, **store, std::move(row)};
-  const auto followed = watch.follow([&]() -> Result<void> {
-    const auto left = replica.wait(run, kLook);
-    if (left && left->is_broken) {
-      return fail(ErrorCode::store_damaged,
-                  "run " + run.text() + ": " + left->reason + "; see: stagecall verify");
-    }
-    if (left && !left->reason.empty()) {
-      session.output.note(escaped(run.text()) + " is no longer scheduled here: " +
-                          escaped(left->reason) + "; waiting for whoever goes on with it");
-      replica.join(run);
-    }
-    return {};
-  });
-  if (!followed) {
+  auto row = (*store)->run(run);
+  if (!row) {
+    return tl::unexpected<Error>{std::move(row).error()};
+  }
+  RunWatch watch{session, **store, *std::move(row)};
+  Attendance attendance{session, engine, run};
+  if (const auto followed = watch.follow([&] { return attendance.wait(); }); !followed) {
     return tl::unexpected<Error>{followed.error()};
   }
   return watch.has_ended() ? conclude(session, **store, watch.row())
-                           : drain(session, replica, **store, watch);
+                           : drain(session, engine, **store, watch);
 }
 
 }  // namespace
@@ -95,27 +102,25 @@ Result<ExitCode> run(const Session& session) {
     return tl::unexpected<Error>{std::move(made).error()};
   }
   watch_signals();
-  auto replica = Replica::open({.store_path = options.store,
-                                .replica = options.replica,
-                                .durability = options.durability,
-                                .tick = options.tick,
-                                .lease_ttl = options.lease_ttl,
-                                .slots = options.slots});
-  if (!replica) {
-    return tl::unexpected<Error>{std::move(replica).error()};
+  auto engine = Engine::open({.store = options.store,
+                              .replica = options.replica,
+                              .durability = options.durability,
+                              .tick = options.tick,
+                              .lease_ttl = options.lease_ttl,
+                              .slots = options.slots,
+                              .adopts = false});
+  if (!engine) {
+    return tl::unexpected<Error>{std::move(engine).error()};
   }
-  const auto started = (*replica)->start(*definition, options.request_id);
+  auto started = engine->start_or_join(Pipeline{*definition}, {.request_id = options.request_id});
   if (!started) {
-    return tl::unexpected<Error>{started.error()};
-  }
-  if (auto same = check_same(session, **definition, started->row); !same) {
-    return tl::unexpected<Error>{std::move(same).error()};
+    started.error().message = session.arguments.file + ": " + started.error().message;
+    return tl::unexpected<Error>{std::move(started).error()};
   }
   if (!started->created) {
-    session.output.note("joins " + escaped(started->row.run.text()));
-    (*replica)->join(started->row.run);
+    session.output.note("joins " + escaped(started->run.text()));
   }
-  return attend(session, **replica, started->row);
+  return attend(session, *engine, started->run);
 }
 
 Result<ExitCode> wait(const Session& session) {

@@ -102,9 +102,7 @@ Result<Pipeline> Pipeline::from_json(std::string_view text, std::string_view ste
   if (!definition) {
     return tl::unexpected<Error>{std::move(definition).error()};
   }
-  Pipeline pipeline{(*definition)->spec()};
-  pipeline.checked_ = *std::move(definition);
-  return pipeline;
+  return Pipeline{*std::move(definition)};
 }
 
 Pipeline::Pipeline(std::string name) {
@@ -112,6 +110,8 @@ Pipeline::Pipeline(std::string name) {
 }
 
 Pipeline::Pipeline(PipelineSpec spec) : spec_(std::move(spec)) {}
+
+Pipeline::Pipeline(std::shared_ptr<const Definition> checked) : checked_(std::move(checked)) {}
 
 NodeBuilder Pipeline::task(std::string id, std::string task) {
   return add(std::move(id), TaskAction{std::move(task)});
@@ -129,8 +129,15 @@ NodeBuilder Pipeline::join(std::string id) {
   return add(std::move(id), JoinAction{});
 }
 
+const PipelineSpec& Pipeline::spec() const {
+  return checked_ != nullptr ? checked_->spec() : spec_;
+}
+
 PipelineSpec& Pipeline::change() {
-  checked_.reset();
+  if (checked_ != nullptr) {
+    spec_ = checked_->spec();
+    checked_.reset();
+  }
   return spec_;
 }
 
@@ -140,6 +147,7 @@ Result<void> Pipeline::check() {
     return tl::unexpected<Error>{std::move(found).error()};
   }
   checked_ = *std::move(found);
+  spec_ = {};
   return {};
 }
 

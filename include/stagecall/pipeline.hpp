@@ -126,13 +126,16 @@ class Pipeline {
 
   explicit Pipeline(std::string name);
   explicit Pipeline(PipelineSpec spec);
+  /// One that was checked before; not null.
+  explicit Pipeline(std::shared_ptr<const Definition> checked);
 
   NodeBuilder task(std::string id, std::string task);
   NodeBuilder command(std::string id, std::vector<std::string> argv);
   NodeBuilder external(std::string id);
   NodeBuilder join(std::string id);
 
-  const PipelineSpec& spec() const { return spec_; }
+  /// As it stands, checked or not.
+  const PipelineSpec& spec() const;
   /// To change what is not a node: name, on_failure, timeout, …
   PipelineSpec& change();
 
@@ -148,7 +151,7 @@ class Pipeline {
  private:
   NodeBuilder add(std::string id, Action action);
 
-  PipelineSpec spec_;
+  PipelineSpec spec_;                          // while there is no checked_
   std::shared_ptr<const Definition> checked_;  // shared by copies; none: changed since its check
 };
 

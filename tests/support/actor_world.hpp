@@ -2,7 +2,7 @@
 // real SQLite store and lease file in a folder of the test's own, a scripted executor each.
 #pragma once
 
-#include "actors/replica.hpp"
+#include "actors/assembly.hpp"
 #include "formats/pipeline_file.hpp"
 #include "persistence/sqlite_lease_store.hpp"
 #include "platform/process.hpp"
