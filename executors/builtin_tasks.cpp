@@ -101,7 +101,7 @@ BuiltinTasks::Plan BuiltinTasks::plan_for(const Launch& launch) const {
     return {.outcome = cancelled_outcome(CancelReason::stop)};
   }
   if (is_closing_ || launch.trusted_until <= clock_.boot()) {
-    return {.outcome = Outcome{.kind = OutcomeKind::not_launched, .error = "not launched"}};
+    return {.outcome = not_launched_outcome()};
   }
   if (!can_run(*launch.node)) {
     return {.outcome = Outcome{.kind = OutcomeKind::rejected, .error = "not a built-in task"}};

@@ -1,4 +1,4 @@
-// What a cancelled attempt ends as, by the reason it was cancelled for.
+// What an attempt ends as that was cancelled, by the reason, or that was never launched.
 #pragma once
 
 #include "stagecall/executor.hpp"
@@ -14,6 +14,11 @@ inline Outcome cancelled_outcome(CancelReason reason) {
     case CancelReason::drain: return {.kind = OutcomeKind::interrupted, .error = "interrupted"};
   }
   return {.kind = OutcomeKind::stopped, .error = "stopped"};
+}
+
+/// Provably never started: its trust was over, or the executor was closing.
+inline Outcome not_launched_outcome() {
+  return {.kind = OutcomeKind::not_launched, .error = "not launched"};
 }
 
 }  // namespace stagecall

@@ -45,6 +45,9 @@ CASES = [
     ("", {"persistence/sqlite_db.cpp": '#include "sql/store_sql.hpp"\n#include <sqlite3.h>\n',
           "actors/lock_manager.hpp": HEADER + "#include <caf/actor.hpp>\nclass LockManager;\n"}),
 
+    ("", {f"include/stagecall/{name}{i}.hpp": HEADER
+          for name, count in (("a", 12), ("testing/a", 2)) for i in range(count)}),
+
     ("layer", {"include/stagecall/a.hpp": HEADER + '#include "messages/b.hpp"\n'}),
     ("layer", {"messages/a.hpp": HEADER + '#include "platform/b.hpp"\n'}),
     ("layer", {"core/a.cpp": '#include "persistence/store.hpp"\n'}),

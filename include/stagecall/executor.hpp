@@ -23,7 +23,8 @@ class AttemptInputs {
  public:
   virtual ~AttemptInputs() = default;
   /// JSON texts by node id, of those dependencies that left one; at most 16 MiB in sum, else
-  /// limit_reached. Any thread; may block on the store; store_unavailable while it cannot be read.
+  /// limit_reached. Any thread; may block on the store; store_unavailable while it cannot be read,
+  /// also after the engine is gone: an abandoned task may still ask.
   virtual Result<std::map<std::string, std::string>> read() const = 0;
 };
 
@@ -104,7 +105,8 @@ class ReportSink {
 
 /// All calls come from one thread at a time, return soon and never throw. Results arrive as
 /// reports. Every call is idempotent by key: a second submit of a key launches nothing, and a
-/// cancel that comes before its submit makes that submit end as stopped, unlaunched.
+/// cancel that comes before its submit makes that submit end as stopped, unlaunched. A host's own
+/// executor can be checked against all this: stagecall/testing/executor_contract.hpp.
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -115,13 +117,17 @@ class Executor {
   virtual Result<void> open(ReportSink& sink) = 0;
   /// Whether this executor can run the node (its task is registered, its program kind known).
   virtual bool can_run(const NodeSpec& node) const = 0;
+  /// One that it cannot run ends as rejected, one past its trusted_until as not_launched.
   virtual void submit(std::vector<Launch> launches) = 0;
+  /// Ends as the reason says: stopped, timed_out, lost or interrupted. Changes nothing once ended.
   virtual void cancel(std::vector<Cancel> cancels) = 0;
   /// Each key is answered by SaysAlive, SaysEnded, SaysAbsent or SaysUnknown.
   virtual void query(std::vector<AttemptQuery> queries) = 0;
-  /// The ends of these keys are durable: what was kept of them may go.
+  /// The ends of these keys are durable: what was kept of them may go, but for that they were here.
+  /// Changes nothing for a key that has not ended.
   virtual void acknowledge(std::vector<AttemptKey> keys) = 0;
-  /// Ends what still runs (as `interrupted`), reports it and returns, within `deadline`.
+  /// Ends what still runs (as `interrupted`), reports it and returns, within `deadline`. The last
+  /// call; after it the sink is not called any more.
   virtual void close(Duration deadline) = 0;
 };
 

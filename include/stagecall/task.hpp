@@ -27,20 +27,23 @@ class TaskContext {
   /// The node's params: a JSON object as text; `{}` if the node has none.
   virtual const std::string& params() const = 0;
   /// What the node's dependencies have left: JSON texts by node id. Reads the store once, and may
-  /// wait for it.
+  /// wait for it; what could not be read is read again by the next call.
   virtual Result<std::map<std::string, std::string>> inputs() = 0;
 
   /// Leaves a JSON text for the node's successors; the last call counts, and only if the attempt
   /// succeeds. invalid_argument if it is not JSON, or longer than 64 KiB.
   virtual Result<void> output(std::string json) = 0;
-  /// Says how much is done, 0 … 1; what lies outside is clamped. Shown, not recorded.
+  /// Says how much is done, 0 … 1; what lies outside is clamped. Shown, not recorded; cheap in a
+  /// tight loop: what moved by less than 1 % is not told.
   virtual void progress(double fraction) = 0;
-  /// The attempt failed, for this reason; shown to people. An exception that leaves the callable
-  /// means the same, with its what(). The last call counts.
+  /// The attempt failed, for this reason; shown to people, up to 4,096 bytes of it. An exception
+  /// that leaves the callable means the same, with its what(). The last call counts. Not needed to
+  /// heed a stop: who returns or throws after it is stopped, who says this has failed.
   virtual void fail(std::string reason) = 0;
 
   /// Requested when the attempt is to end: return soon. A task that has not returned `grace` later
-  /// is abandoned: its thread goes on, its result no longer counts.
+  /// is abandoned: its thread goes on, its result no longer counts. Stop callbacks run on a thread
+  /// of the pool's that all its tasks share: they return at once and do not throw.
   virtual std::stop_token stop_token() const = 0;
   /// Why; none while it may go on.
   virtual std::optional<CancelReason> stop_reason() const = 0;

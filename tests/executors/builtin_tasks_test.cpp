@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 using namespace stagecall;
 using namespace stagecall::testing;
@@ -28,8 +29,13 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "built-in tasks keep the contract of executors") {
   CHECK(executor->name() == "task");
-  check_executor_contract(
-      {*executor, log, "ours", task("noop"), task("sleep", R"({"seconds":9e4})")});
+  check_executor_contract({.open = [this](ReportSink& sink) -> Result<std::unique_ptr<Executor>> {
+                             auto fresh = make_builtin_tasks(clock);
+                             return fresh->open(sink).map([&] { return std::move(fresh); });
+                           },
+                           .quick = task("noop"),
+                           .endless = task("sleep", R"({"seconds":9e4})"),
+                           .dies_with_process = true});
 }
 
 TEST_CASE_FIXTURE(Fixture, "noops end within their submit, in one report") {

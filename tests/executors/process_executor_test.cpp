@@ -21,7 +21,15 @@ using namespace stagecall::testing;
 
 TEST_CASE_FIXTURE(CommandFixture, "commands keep the contract of executors") {
   CHECK(executor->name() == "process");
-  check_executor_contract({*executor, log, "ours", command({"true"}), command({"sleep", "1000"})});
+  int count = 0;
+  check_executor_contract({.open = [&](ReportSink& sink) -> Result<std::unique_ptr<Executor>> {
+                             const std::string fresh_folder =
+                                 scratch / "fresh-" + std::to_string(++count);
+                             auto fresh = make_process_executor({fresh_folder, "ours"}, clock);
+                             return fresh->open(sink).map([&] { return std::move(fresh); });
+                           },
+                           .quick = command({"true"}),
+                           .endless = command({"sleep", "1000"})});
 }
 
 TEST_CASE_FIXTURE(CommandFixture, "X4: exit codes and signals are told apart") {
