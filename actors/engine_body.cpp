@@ -171,7 +171,7 @@ Result<void> Engine::Body::open_stores() {
 }
 
 void Engine::Body::spawn_actors() {
-  tasks_ = make_task_pool(clock_, task_threads_of(options_));
+  tasks_ = std::make_shared<TaskPool>(clock_, task_threads_of(options_));
   executors_ = options_.executors;
   executors_.push_back(tasks_);
   executors_.push_back(make_builtin_tasks(clock_));
