@@ -340,8 +340,7 @@ TEST_CASE_FIXTURE(Fixture, "the clock is compared again when a thread takes the 
   pool.reset();
 }
 
-TEST_CASE_FIXTURE(Fixture,
-                  "C: a task that ignores its stop is abandoned, and its thread replaced") {
+TEST_CASE_FIXTURE(Fixture, "a task that ignores its stop is abandoned, and its thread replaced") {
   open(1, clock);
   const AttemptKey stuck = start_running(task("stuck"));
   const AttemptKey next = start(task("noop"));
@@ -438,9 +437,6 @@ TEST_CASE_FIXTURE(Fixture,
   for (const AttemptKey& key : keys) {
     end_of(key);
   }
-  const std::size_t calls = log.calls();
-  MESSAGE("reports for 10,000 tasks, two news each: " << calls);
-  CHECK(calls <= 20'000);
   pool->submit(launches);
   pool->close(60s);
   for (const AttemptKey& key : keys) {

@@ -203,10 +203,14 @@ class Trial {
     }
   }
 
-  /// Closes; nothing comes after that, so that what did not happen can be told.
-  void close_and_check(const std::vector<AttemptKey>& keys) {
+  /// Closes; nothing comes after that, so that what did not happen can be told. The promise is that
+  /// none of these was launched, if there is one.
+  void close_and_check(const std::vector<AttemptKey>& keys, std::string_view unlaunched = {}) {
     close();
     for (const AttemptKey& key : keys) {
+      if (!unlaunched.empty()) {
+        check_unlaunched(unlaunched, key);
+      }
       check_history(key);
     }
   }
@@ -220,7 +224,6 @@ inline constexpr std::string_view kForgotten = "an acknowledged end is forgotten
 
 inline void check_kinds(const ExecutorSubject& subject) {
   Trial trial{subject};
-  const AttemptKey none = next_key();
   const Executor& executor = *trial.executor;
   if (executor.name().empty()) {
     throw BrokenPromise{"an executor has a name: expected some text, saw none"};
@@ -237,9 +240,9 @@ inline void check_kinds(const ExecutorSubject& subject) {
   check_can(subject.endless, true, "the endless node");
   check_can(external, false, "an external node");
   const AttemptKey key = trial.start(external);
-  trial.await_end("what it cannot run is rejected", key, OutcomeKind::rejected);
-  trial.check_unlaunched("what it cannot run is rejected", key);
-  trial.close_and_check({key});
+  constexpr std::string_view kPromise = "what it cannot run is rejected";
+  trial.await_end(kPromise, key, OutcomeKind::rejected);
+  trial.close_and_check({key}, kPromise);
 }
 
 inline void check_success(const ExecutorSubject& subject) {
@@ -322,10 +325,7 @@ inline void check_early_cancel(const ExecutorSubject& subject) {
     trial.executor->submit({launch});
     trial.check_answer(kRepeated, launch.key, end);
   }
-  trial.close_and_check(keys);
-  for (const AttemptKey& key : keys) {
-    trial.check_unlaunched(kPromise, key);
-  }
+  trial.close_and_check(keys, kPromise);
 }
 
 inline void check_launch_guard(const ExecutorSubject& subject) {
@@ -338,8 +338,7 @@ inline void check_launch_guard(const ExecutorSubject& subject) {
   launch.trusted_until = BootTime::max();
   trial.executor->submit({launch});
   trial.check_answer(kRepeated, launch.key, end);
-  trial.close_and_check({launch.key});
-  trial.check_unlaunched(kPromise, launch.key);
+  trial.close_and_check({launch.key}, kPromise);
 }
 
 inline void check_strangers(const ExecutorSubject& subject) {
