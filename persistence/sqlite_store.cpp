@@ -2,6 +2,7 @@
 
 #include "persistence/codec.hpp"
 #include "persistence/sqlite_db.hpp"
+#include "persistence/sqlite_tables.hpp"
 #include "persistence/store_file.hpp"
 #include "persistence/store_writes.hpp"
 #include "sql/store_sql.hpp"
@@ -55,7 +56,6 @@ class SqliteStore final : public Store {
   Result<void> ensure_open();
   Result<void> reopen();
   Result<std::vector<Result<Reply>>> write_all(const std::vector<Write>& batch);
-  Result<Reply> write_one(const Write& write);
   Result<std::vector<RawPass>> raw_passes(const RunId& run, Seq after);
 
   /// Runs a query and makes an element of each row; an element that fails ends it.
@@ -138,13 +138,14 @@ Result<std::vector<Result<Reply>>> SqliteStore::write(const std::vector<Write>& 
 }
 
 Result<std::vector<Result<Reply>>> SqliteStore::write_all(const std::vector<Write>& batch) {
+  SqliteTables tables{*db_};
   std::vector<Result<Reply>> replies;
   replies.reserve(batch.size());
   for (const Write& write : batch) {
     if (auto marked = db_->run(kSavepoint); !marked) {
       return tl::unexpected<Error>{std::move(marked).error()};
     }
-    auto reply = write_one(write);
+    auto reply = apply_write(tables, write);
     if (!reply) {
       if (is_of_whole_batch(reply.error().code)) {
         return tl::unexpected<Error>{std::move(reply).error()};
@@ -159,10 +160,6 @@ Result<std::vector<Result<Reply>>> SqliteStore::write_all(const std::vector<Writ
     replies.push_back(std::move(reply));
   }
   return replies;
-}
-
-Result<Reply> SqliteStore::write_one(const Write& write) {
-  return std::visit([this](const auto& kind) { return apply_write(*db_, kind); }, write);
 }
 
 // ---- Reading ----
@@ -200,7 +197,8 @@ Result<RunRow> SqliteStore::run(const RunId& run) {
   if (auto open = ensure_open(); !open) {
     return tl::unexpected<Error>{std::move(open).error()};
   }
-  return read_run(*db_, run);
+  SqliteTables tables{*db_};
+  return read_run(tables, run);
 }
 
 Result<RunRow> SqliteStore::latest_run(const std::string& pipeline) {
@@ -215,7 +213,7 @@ Result<RunRow> SqliteStore::latest_run(const std::string& pipeline) {
     return fail(ErrorCode::not_found,
                 "store " + options_.path + " has no run of pipeline " + pipeline);
   }
-  return read_run(*db_, {pipeline, latest->front()});
+  return run({pipeline, latest->front()});
 }
 
 Result<std::vector<RunRow>> SqliteStore::runs() {

@@ -113,18 +113,26 @@ struct AppendReply {
   Seq last_seq;
 };
 
-/// Puts a message into a run's inbox. A known request id is answered without a second row. A run
-/// that has ended is answered with `ended` and keeps no row.
+/// Puts a message into a run's inbox, unless the answer says why not.
 struct PutInbox {
   RunId run;
   std::string request_id{};  ///< empty: always a new row
   InboxMessage message;
   WallTime at;
 };
+/// What became of a message, in the order in which they are looked for.
+enum class InboxFate : std::uint8_t {
+  ended,          ///< not stored: the run has ended
+  known_request,  ///< not stored: its request id was stored before, consumed or not
+  waiting,        ///< not stored: the first one wins, and a stop, or a report of that node, waits
+                  ///< already; or it is a stop and the run is stopping
+  stored,
+};
 struct InboxReply {
-  RunState state;       ///< of the run, in the same transaction
-  bool stored = false;  ///< false: it had ended, or the request id is known
+  RunState state;  ///< of the run, in the same transaction
+  InboxFate fate = InboxFate::stored;
   std::string owner{};  ///< incarnation to nudge; may be empty
+  bool is_stored() const { return fate == InboxFate::stored; }
 };
 
 using Write = std::variant<StartRun, OpenTerm, AppendPass, PutInbox>;

@@ -3,6 +3,7 @@
 #include "tests/persistence/fixtures.hpp"
 #include "tests/persistence/raw_sql.hpp"
 #include "tests/persistence/store_contract.hpp"
+#include "tests/support/paths.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -63,6 +64,10 @@ TEST_CASE("store contract: history") {
 TEST_CASE("store contract: inbox") {
   const TempFolder folder;
   check_inbox(connect_to(folder));
+}
+TEST_CASE("store contract: what only one may wait of") {
+  const TempFolder folder;
+  check_inbox_subjects(connect_to(folder));
 }
 TEST_CASE("store contract: outputs") {
   const TempFolder folder;
@@ -146,7 +151,7 @@ TEST_CASE("S1: two processes and a hammer on one file: no lost write, no immedia
       const auto store = open_sqlite_store({.path = path, .durability = Durability::normal});
       auto row = write_one<RunStartedReply>(**store, start_of(name)).value().row;
       for (int i = 0; i < rounds; ++i) {
-        const auto replies = (*store)->write({append_to(row), stop_of({"shared", 1})});
+        const auto replies = (*store)->write({append_to(row), report_of({"shared", 1})});
         if (!replies || !replies->at(0) || !replies->at(1)) {
           return 1;
         }
@@ -270,6 +275,51 @@ TEST_CASE("S4: a newer schema is refused and the file's bytes stay") {
     newer.run("PRAGMA user_version = 99");
     CHECK(contains(refusal_of({.path = path}), "it has schema 99"));
   }
+}
+
+TEST_CASE("S5: an older schema is migrated, on a real old file") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  write_bytes(path, "");
+  RawSql{path}.run(bytes_of(source_folder() + "/tests/persistence/schema_1.dump"));
+  const RunId done{"done", 1};
+  const RunId gate{"gate", 1};
+  {
+    const auto store = open_store(path);
+    CHECK(store->runs().value().size() == 3);
+    const RunRow row = store->run(done).value();
+    const auto history = store->history(done, Seq{0}).value();
+    REQUIRE(history.size() == row.last_seq.value);
+    CHECK(history.back().checksum == row.last_checksum);
+    CHECK(history.back().pass.events.back() == Event{RunEnded{RunState::succeeded}});
+    CHECK(store->outputs(done, {NodeIndex{0}, NodeIndex{1}}).value() ==
+          std::vector<NodeOutput>{{NodeIndex{1}, Attempt{1}, "{\"rows\":3}\n"}});
+  }
+  CHECK(RawSql{path}.number("PRAGMA user_version") == 2);
+
+  const auto store = open_store(path);
+  const auto rows = store->inbox(gate, 10).value();
+  REQUIRE(rows.size() == 3);
+  // What waits since before counts as the first.
+  const std::string long_id = std::get<NodeDoneInput>(rows[1].message).node;
+  REQUIRE(long_id.size() == 250);
+  for (const PutInbox& again : {done_of(gate, "a"), done_of(gate, long_id), stop_of(gate)}) {
+    CHECK(write_one<InboxReply>(*store, again).value().fate == InboxFate::waiting);
+  }
+  CHECK(write_one<InboxReply>(*store, done_of(gate, "b", "first")).value().fate ==
+        InboxFate::known_request);
+  CHECK(write_one<InboxReply>(*store, done_of(gate, "b")).value().is_stored());
+}
+
+TEST_CASE("S5: of several stops and reports that wait in an older store the first is named") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  write_bytes(path, "");
+  RawSql{path}.run(bytes_of(source_folder() + "/tests/persistence/schema_1.dump"));
+  RawSql{path}.run("INSERT INTO inbox (run, at, message) SELECT run, at, message FROM inbox");
+  const auto store = open_store(path);
+  CHECK(store->inbox({"gate", 1}, 10).value().size() == 6);
+  CHECK(RawSql{path}.number("SELECT sum(id) FROM inbox WHERE subject IS NOT NULL") == 1 + 2 + 3);
 }
 
 TEST_CASE("T8: a crash right after an append leaves neither its inbox row nor a second pass") {

@@ -16,6 +16,8 @@ void check_start_requests(const Connect& connect);
 void check_terms_and_fence(const Connect& connect);
 void check_history(const Connect& connect);
 void check_inbox(const Connect& connect);
+/// Of a stop, and of a node's report, one may wait.
+void check_inbox_subjects(const Connect& connect);
 void check_outputs(const Connect& connect);
 void check_batches(const Connect& connect);
 void check_lookups(const Connect& connect);
