@@ -1,10 +1,10 @@
 #include "persistence/sqlite_store.hpp"
 
-#include "persistence/codec.hpp"
 #include "persistence/sqlite_db.hpp"
 #include "persistence/sqlite_tables.hpp"
 #include "persistence/store_file.hpp"
 #include "persistence/store_writes.hpp"
+#include "persistence/stored_rows.hpp"
 #include "sql/store_sql.hpp"
 
 #include <algorithm>
@@ -247,22 +247,11 @@ Result<std::vector<RawPass>> SqliteStore::raw_history(const RunId& run) {
 }
 
 Result<std::vector<StoredPass>> SqliteStore::history(const RunId& run, Seq after) {
-  auto raw = raw_passes(run, after);
+  const auto raw = raw_passes(run, after);
   if (!raw) {
-    return tl::unexpected<Error>{std::move(raw).error()};
+    return tl::unexpected<Error>{raw.error()};
   }
-  std::vector<StoredPass> passes;
-  passes.reserve(raw->size());
-  for (const RawPass& row : *raw) {
-    auto events = decode_events(row.events);
-    if (!events) {
-      return fail(ErrorCode::store_damaged, "cannot read pass " + std::to_string(row.seq.value) +
-                                                " of run " + run.text() + " in store " +
-                                                options_.path + ": " + events.error().message);
-    }
-    passes.push_back({{row.seq, row.term, row.at, std::move(*events)}, row.checksum});
-  }
-  return passes;
+  return decode_passes(*raw, run, "store " + options_.path);
 }
 
 Result<std::string> SqliteStore::definition(const DefinitionHash& hash) {
@@ -281,15 +270,8 @@ Result<std::vector<InboxRow>> SqliteStore::inbox(const RunId& run, std::size_t l
   return read_rows<InboxRow>(
       store_sql::kReadInbox,
       {run.pipeline, sqlite_value(run.iteration), sqlite_value(std::uint64_t{limit})},
-      [&](const SqliteQuery& row) -> Result<InboxRow> {
-        auto message = decode_message(row.bytes(1));
-        if (!message) {
-          return fail(ErrorCode::store_damaged, "cannot read inbox row " +
-                                                    std::to_string(row.integer(0)) + " of run " +
-                                                    run.text() + " in store " + options_.path +
-                                                    ": " + message.error().message);
-        }
-        return InboxRow{row.integer(0), std::move(*message)};
+      [&](const SqliteQuery& row) {
+        return decode_inbox_row(row.integer(0), row.bytes(1), run, "store " + options_.path);
       });
 }
 

@@ -81,6 +81,14 @@ TEST_CASE("store contract: lookups") {
   const TempFolder folder;
   check_lookups(connect_to(folder));
 }
+TEST_CASE("store contract: data version") {
+  const TempFolder folder;
+  check_data_version(connect_to(folder));
+}
+TEST_CASE("R4: of many stops on as many connections one is stored") {
+  const TempFolder folder;
+  check_parallel_stops(connect_to(folder));
+}
 TEST_CASE("R3: 20 threads on each of two connections start one pipeline: one row") {
   const TempFolder folder;
   check_parallel_starts(connect_to(folder));

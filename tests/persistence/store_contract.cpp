@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -240,13 +242,34 @@ void check_lookups(const Connect& connect) {
   const auto other = connect();
   CHECK(store->store_id() == other->store_id());
   CHECK(store->store_id().size() == 32);
-  CHECK(store->lease_authority() == "sqlite");
+  CHECK(store->lease_authority() == other->lease_authority());
+  CHECK_FALSE(store->lease_authority().empty());
+}
+
+void check_data_version(const Connect& connect) {
+  const auto store = connect();
+  const RunRow row = started(*store, start_of("p"));
+  const auto other = connect();
   const auto version = other->data_version().value();
-  CHECK(other->data_version().value() == version);
-  REQUIRE(write_one<AppendReply>(*other, append_to(a)));
-  CHECK(other->data_version().value() == version);
-  REQUIRE(write_one<AppendReply>(*store, append_to(b)));
-  CHECK(other->data_version().value() != version);
+
+  SUBCASE("it stands while nobody writes, or only this connection does") {
+    CHECK(other->data_version().value() == version);
+    REQUIRE(write_one<AppendReply>(*other, append_to(row)));
+    CHECK(other->data_version().value() == version);
+  }
+  SUBCASE("it stands while others are only answered") {
+    CHECK(code_of(write_one<InboxReply>(*store, stop_of({"nobody", 1}))) == "not_found");
+    CHECK_FALSE(write_one<RunStartedReply>(*store, start_of("p")).value().created);
+    CHECK(store->runs().value().size() == 1);
+    CHECK(other->data_version().value() == version);
+  }
+  SUBCASE("it changes with each commit of another") {
+    REQUIRE(write_one<InboxReply>(*store, stop_of(row.run)));
+    const auto next = other->data_version().value();
+    CHECK(next != version);
+    REQUIRE(write_one<AppendReply>(*store, append_to(row)));
+    CHECK(other->data_version().value() != next);
+  }
 }
 
 void check_parallel_starts(const Connect& connect) {
@@ -272,6 +295,25 @@ void check_parallel_starts(const Connect& connect) {
   CHECK(runs == std::set{RunId{"p", 1}});
   CHECK(created == 1);
   CHECK(stores[0]->runs().value().size() == 1);
+}
+
+void check_parallel_stops(const Connect& connect) {
+  constexpr std::size_t callers = 8;
+  const RunRow row = started(*connect(), start_of("p"));
+  std::array<InboxFate, callers> fates{};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < callers; ++i) {
+    threads.emplace_back([&, i, store = std::shared_ptr{connect()}] {
+      const auto reply = write_one<InboxReply>(*store, stop_of(row.run, std::to_string(i)));
+      fates[i] = reply ? reply->fate : InboxFate::ended;
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(std::count(fates.begin(), fates.end(), InboxFate::stored) == 1);
+  CHECK(std::count(fates.begin(), fates.end(), InboxFate::waiting) == callers - 1);
+  CHECK(connect()->inbox(row.run, 10).value().size() == 1);
 }
 
 }  // namespace stagecall::testing

@@ -21,7 +21,10 @@ void check_inbox_subjects(const Connect& connect);
 void check_outputs(const Connect& connect);
 void check_batches(const Connect& connect);
 void check_lookups(const Connect& connect);
+void check_data_version(const Connect& connect);
 /// R3: starts of one pipeline by many threads on two connections.
 void check_parallel_starts(const Connect& connect);
+/// R4: stops of one run by many threads, each on its own connection.
+void check_parallel_stops(const Connect& connect);
 
 }  // namespace stagecall::testing
