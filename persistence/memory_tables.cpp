@@ -1,7 +1,11 @@
 #include "persistence/memory_tables.hpp"
 
+#include "persistence/codec.hpp"
+
+#include <algorithm>
 #include <iterator>
 #include <limits>
+#include <memory>
 
 namespace stagecall {
 namespace {
@@ -91,6 +95,32 @@ Result<bool> MemoryTables::knows_inbox_request(RunKey run, const std::string& re
   return at(run).inbox_requests.contains(request_id);
 }
 
+Result<std::vector<EndedRun>> MemoryTables::find_ended(WallTime before, std::size_t limit) {
+  std::vector<std::pair<WallTime, EndedRun>> ended;
+  for (const auto& [run, key] : content_.keys) {
+    const RunRow& row = at(key).row;
+    if (is_terminal(row.summary.state) && row.summary.ended_at && *row.summary.ended_at < before) {
+      ended.push_back({*row.summary.ended_at, {key, run, row.definition}});
+    }
+  }
+  // They come in the order of their ids, which decides among those that ended at the same time.
+  std::stable_sort(ended.begin(), ended.end(),
+                   [](const auto& one, const auto& other) { return one.first < other.first; });
+  std::vector<EndedRun> first;
+  for (std::size_t i = 0; i < std::min(limit, ended.size()); ++i) {
+    first.push_back(std::move(ended[i].second));
+  }
+  return first;
+}
+
+Result<std::uint64_t> MemoryTables::count_events(RunKey run) {
+  std::uint64_t events = 0;
+  for (const RawPass& pass : at(run).passes) {
+    events += stagecall::count_events(pass.events);
+  }
+  return events;
+}
+
 // ---- Runs ----
 
 Result<std::uint64_t> MemoryTables::take_iteration(const std::string& pipeline) {
@@ -168,6 +198,44 @@ Result<void> MemoryTables::put_output(RunKey run, const NodeOutput& output) {
   const std::pair key{output.node, output.attempt};
   keep(outputs, key);
   outputs.insert_or_assign(key, output.body);
+  return {};
+}
+
+Result<void> MemoryTables::copy_output(RunKey from, RunKey into, NodeIndex node) {
+  const auto latest = latest_output(at(from), node);
+  return latest ? put_output(into, *latest) : Result<void>{};
+}
+
+Result<void> MemoryTables::delete_run(RunKey run) {
+  auto& requests = content_.start_requests;
+  for (auto request = requests.begin(); request != requests.end();) {
+    if (request->second == run) {
+      keep(requests, request->first);
+      request = requests.erase(request);
+    } else {
+      ++request;
+    }
+  }
+  const RunId id = at(run).row.run;
+  keep(content_.live, id);
+  content_.live.erase(id);
+  keep(content_.keys, id);
+  content_.keys.erase(id);
+  // The very element comes back: reverses noted before point into it.
+  const auto gone = std::make_shared<decltype(content_.runs)::node_type>();
+  reverses_.emplace_back([this, gone] { content_.runs.insert(std::move(*gone)); });
+  *gone = content_.runs.extract(run);
+  return {};
+}
+
+Result<void> MemoryTables::delete_unused_definition(const DefinitionHash& hash) {
+  const bool is_used =
+      std::any_of(content_.runs.begin(), content_.runs.end(),
+                  [&hash](const auto& entry) { return entry.second.row.definition == hash; });
+  if (!is_used) {
+    keep(content_.definitions, hash);
+    content_.definitions.erase(hash);
+  }
   return {};
 }
 

@@ -1,5 +1,6 @@
 #include "persistence/sqlite_tables.hpp"
 
+#include "persistence/codec.hpp"
 #include "sql/store_sql.hpp"
 
 #include <utility>
@@ -7,23 +8,33 @@
 namespace stagecall {
 namespace {
 
-/// The one row that the statement gives, if any. Runs it to its end: a statement that returns rows
-/// has written only then.
-template <class Row, class Read>
-Result<std::optional<Row>> read_one(SqliteDb& db, std::string_view sql,
-                                    std::initializer_list<SqliteValue> values, Read read) {
+/// Runs the statement to its end, also because one that returns rows has written only then.
+template <class Take>
+Result<void> for_each_row(SqliteDb& db, std::string_view sql,
+                          std::initializer_list<SqliteValue> values, Take take) {
   auto query = db.query(sql, values);
-  std::optional<Row> row;
   while (true) {
     const auto found = query.next();
     if (!found) {
       return tl::unexpected<Error>{found.error()};
     }
     if (!*found) {
-      return row;
+      return {};
     }
-    row = read(query);
+    take(query);
   }
+}
+
+/// The one row that the statement gives, if any.
+template <class Row, class Read>
+Result<std::optional<Row>> read_one(SqliteDb& db, std::string_view sql,
+                                    std::initializer_list<SqliteValue> values, Read read) {
+  std::optional<Row> row;
+  auto done = for_each_row(db, sql, values, [&](const SqliteQuery& query) { row = read(query); });
+  if (!done) {
+    return tl::unexpected<Error>{std::move(done).error()};
+  }
+  return row;
 }
 
 /// The same, of a statement that always gives a row.
@@ -88,6 +99,31 @@ Result<bool> SqliteTables::knows_inbox_request(RunKey run, const std::string& re
   return *rows > 0;
 }
 
+Result<std::vector<EndedRun>> SqliteTables::find_ended(WallTime before, std::size_t limit) {
+  std::vector<EndedRun> ended;
+  auto done = for_each_row(
+      db_, store_sql::kReadEnded, {sqlite_value(before), sqlite_value(std::uint64_t{limit})},
+      [&ended](const SqliteQuery& query) {
+        ended.push_back(
+            {RunKey{query.integer(0)}, {query.bytes(1), query.number(2)}, query.bytes(3)});
+      });
+  if (!done) {
+    return tl::unexpected<Error>{std::move(done).error()};
+  }
+  return ended;
+}
+
+Result<std::uint64_t> SqliteTables::count_events(RunKey run) {
+  std::uint64_t events = 0;
+  auto done = for_each_row(
+      db_, store_sql::kReadEventCounts, {run.value, std::int64_t{kEventCountBytes}},
+      [&events](const SqliteQuery& query) { events += stagecall::count_events(query.bytes(0)); });
+  if (!done) {
+    return tl::unexpected<Error>{std::move(done).error()};
+  }
+  return events;
+}
+
 Result<std::uint64_t> SqliteTables::take_iteration(const std::string& pipeline) {
   return read_the_one<std::uint64_t>(db_, store_sql::kNextIteration, {pipeline}, number_of);
 }
@@ -135,6 +171,10 @@ Result<void> SqliteTables::put_output(RunKey run, const NodeOutput& output) {
                                             std::int64_t{output.attempt.value}, output.body});
 }
 
+Result<void> SqliteTables::copy_output(RunKey from, RunKey into, NodeIndex node) {
+  return db_.run(store_sql::kCopyOutput, {from.value, into.value, std::int64_t{node.value}});
+}
+
 Result<bool> SqliteTables::insert_inbox(RunKey run, const InboxEntry& entry) {
   auto done = db_.run(store_sql::kInsertInbox,
                       {run.value, sqlite_value(entry.at), SqliteBlob{entry.message},
@@ -155,6 +195,14 @@ Result<void> SqliteTables::delete_inbox(RunKey run, std::int64_t id) {
 
 Result<void> SqliteTables::delete_whole_inbox(RunKey run) {
   return db_.run(store_sql::kDeleteInboxOfRun, {run.value});
+}
+
+Result<void> SqliteTables::delete_run(RunKey run) {
+  return db_.run(store_sql::kDeleteRun, {run.value});
+}
+
+Result<void> SqliteTables::delete_unused_definition(const DefinitionHash& hash) {
+  return db_.run(store_sql::kDeleteUnusedDefinition, {hash});
 }
 
 RunRow run_row_of(const SqliteQuery& query) {

@@ -38,6 +38,12 @@ struct InboxEntry {
   std::string message{};  ///< encoded
 };
 
+struct EndedRun {
+  RunKey key{};
+  RunId run{};
+  DefinitionHash definition{};
+};
+
 class StoreTables {
  public:
   virtual ~StoreTables() = default;
@@ -50,6 +56,10 @@ class StoreTables {
   virtual Result<LiveCount> count_live(const std::string& pipeline) = 0;
   virtual Result<std::optional<RunId>> find_start_request(const std::string& request_id) = 0;
   virtual Result<bool> knows_inbox_request(RunKey run, const std::string& request_id) = 0;
+  /// At most `limit` runs without leftovers, the one that ended first first.
+  virtual Result<std::vector<EndedRun>> find_ended(WallTime before, std::size_t limit) = 0;
+  /// In all passes of the run.
+  virtual Result<std::uint64_t> count_events(RunKey run) = 0;
 
   /// Counts the pipeline's iterations up by one; what is taken is never given again.
   virtual Result<std::uint64_t> take_iteration(const std::string& pipeline) = 0;
@@ -65,12 +75,17 @@ class StoreTables {
   virtual Result<void> set_holder(RunKey run, Term term, const std::string& owner) = 0;
   /// That of the same attempt is replaced.
   virtual Result<void> put_output(RunKey run, const NodeOutput& output) = 0;
+  /// The latest of the node, if it left one.
+  virtual Result<void> copy_output(RunKey from, RunKey into, NodeIndex node) = 0;
   /// False: one of its subject waits already.
   virtual Result<bool> insert_inbox(RunKey run, const InboxEntry& entry) = 0;
   virtual Result<void> put_inbox_request(RunKey run, const std::string& request_id) = 0;
   /// Nothing if the run has no such row.
   virtual Result<void> delete_inbox(RunKey run, std::int64_t id) = 0;
   virtual Result<void> delete_whole_inbox(RunKey run) = 0;
+  /// With all rows of it.
+  virtual Result<void> delete_run(RunKey run) = 0;
+  virtual Result<void> delete_unused_definition(const DefinitionHash& hash) = 0;
 };
 
 }  // namespace stagecall

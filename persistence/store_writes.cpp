@@ -92,6 +92,22 @@ Result<RunHead> insert_run(StoreTables& tables, const StartRun& write, const Run
   return RunHead{.key = *key, .term = row.term};
 }
 
+Result<void> carry_outputs(StoreTables& tables, const StartRun& write, RunKey into) {
+  if (!write.carried_from) {
+    return {};
+  }
+  const auto from = read_head(tables, *write.carried_from);
+  if (!from) {
+    return tl::unexpected<Error>{from.error()};
+  }
+  for (const NodeIndex node : write.carried) {
+    if (auto done = tables.copy_output(from->key, into, node); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
 Result<Reply> apply(StoreTables& tables, const StartRun& write) {
   const DefinitionHash definition = content_hash(write.definition);
   const auto started = find_started(tables, write);
@@ -119,6 +135,9 @@ Result<Reply> apply(StoreTables& tables, const StartRun& write) {
   auto done = append(tables, *head, write.at, write.events, write.summary);
   if (done) {
     done = remember_start_request(tables, write, head->key);
+  }
+  if (done) {
+    done = carry_outputs(tables, write, head->key);
   }
   if (!done) {
     return tl::unexpected<Error>{std::move(done).error()};
@@ -267,6 +286,36 @@ Result<Reply> apply(StoreTables& tables, const PutInbox& write) {
     return tl::unexpected<Error>{fate.error()};
   }
   return InboxReply{head->state, *fate, std::move(head->owner)};
+}
+
+// ---- PruneRuns ----
+
+Result<void> remove(StoreTables& tables, const EndedRun& ended, PruneReply& removed) {
+  const auto events = tables.count_events(ended.key);
+  if (!events) {
+    return tl::unexpected<Error>{events.error()};
+  }
+  auto done = tables.delete_run(ended.key);
+  if (done) {
+    done = tables.delete_unused_definition(ended.definition);
+  }
+  removed.runs.push_back(ended.run);
+  removed.events += *events;
+  return done;
+}
+
+Result<Reply> apply(StoreTables& tables, const PruneRuns& write) {
+  const auto ended = tables.find_ended(write.ended_before, write.runs_max);
+  if (!ended) {
+    return tl::unexpected<Error>{ended.error()};
+  }
+  PruneReply removed;
+  for (const EndedRun& run : *ended) {
+    if (auto done = remove(tables, run, removed); !done) {
+      return tl::unexpected<Error>{std::move(done).error()};
+    }
+  }
+  return removed;
 }
 
 }  // namespace

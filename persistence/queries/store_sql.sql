@@ -97,6 +97,12 @@ SELECT output.attempt, output.body FROM run JOIN output ON output.run = run.id
 WHERE run.pipeline = ?1 AND run.iteration = ?2 AND output.node = ?3
 ORDER BY output.attempt DESC LIMIT 1
 
+-- :: kCopyOutput
+INSERT INTO output (run, node, attempt, body)
+SELECT ?2, node, attempt, body FROM output WHERE run = ?1 AND node = ?3
+ORDER BY attempt DESC LIMIT 1
+ON CONFLICT (run, node, attempt) DO NOTHING
+
 -- :: kInsertInbox
 INSERT INTO inbox (run, at, message, subject) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (run, subject) WHERE subject IS NOT NULL DO NOTHING
@@ -114,3 +120,19 @@ DELETE FROM inbox WHERE run = ?1
 
 -- :: kReadRunsWithInbox
 SELECT pipeline, iteration FROM run WHERE id IN (SELECT run FROM inbox) ORDER BY pipeline, iteration
+
+-- :: kReadEnded
+SELECT id, pipeline, iteration, definition FROM run
+WHERE state >= 3 AND ended_at < ?1
+  AND NOT EXISTS (SELECT 1 FROM leftover WHERE leftover.run = run.id)
+ORDER BY ended_at, pipeline, iteration LIMIT ?2
+
+-- :: kReadEventCounts
+SELECT substr(events, 1, ?2) FROM pass WHERE run = ?1
+
+-- :: kDeleteRun
+DELETE FROM run WHERE id = ?1
+
+-- :: kDeleteUnusedDefinition
+DELETE FROM definition WHERE hash = ?1
+  AND NOT EXISTS (SELECT 1 FROM run WHERE definition = ?1)

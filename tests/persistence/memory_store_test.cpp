@@ -37,6 +37,12 @@ TEST_CASE("store contract in memory: what only one may wait of") {
 TEST_CASE("store contract in memory: outputs") {
   check_outputs(connect_in_memory());
 }
+TEST_CASE("R18: a rerun takes outputs along, in memory") {
+  check_carried_outputs(connect_in_memory());
+}
+TEST_CASE("T6: ended runs are removed whole and their iterations never used again, in memory") {
+  check_prune(connect_in_memory());
+}
 TEST_CASE("store contract in memory: batches") {
   check_batches(connect_in_memory());
 }

@@ -73,6 +73,14 @@ TEST_CASE("store contract: outputs") {
   const TempFolder folder;
   check_outputs(connect_to(folder));
 }
+TEST_CASE("R18: a rerun takes outputs along, in SQLite") {
+  const TempFolder folder;
+  check_carried_outputs(connect_to(folder));
+}
+TEST_CASE("T6: ended runs are removed whole and their iterations never used again, in SQLite") {
+  const TempFolder folder;
+  check_prune(connect_to(folder));
+}
 TEST_CASE("store contract: batches") {
   const TempFolder folder;
   check_batches(connect_to(folder));
@@ -350,6 +358,47 @@ TEST_CASE("T8: a crash right after an append leaves neither its inbox row nor a 
   const auto store = open_store(path);
   CHECK(store->inbox({"p", 1}, 10).value().empty());
   CHECK(store->history({"p", 1}, Seq{0}).value().size() == 2);
+}
+
+TEST_CASE("T14: a run with an attempt on the leftovers list is kept until that is confirmed") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  const auto store = open_store(path);
+  const RunRow row = ended(*store, started(*store, start_of("p")), wall(2'000));
+  RawSql raw{path};
+  raw.run(
+      "INSERT INTO leftover (run, node, attempt, nonce, custodian, since) "
+      "VALUES (1, 0, 1, 7, 'first', 1500)");
+  const PruneRuns prune{wall(5'000), 10};
+  CHECK(write_one<PruneReply>(*store, prune).value().runs.empty());
+  CHECK(store->run(row.run).value() == row);
+  raw.run("DELETE FROM leftover");
+  CHECK(write_one<PruneReply>(*store, prune).value().runs == std::vector{row.run});
+}
+
+TEST_CASE("removing runs leaves no row of theirs in any table") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  const auto store = open_store(path);
+  StartRun start = start_of("p");
+  start.request_id = "start";
+  RunRow row = started(*store, start);
+  REQUIRE(write_one<InboxReply>(*store, report_of(row.run, "report")));
+  AppendPass append = append_to(row);
+  append.outputs = {{NodeIndex{1}, Attempt{1}, "1"}};
+  REQUIRE(write_one<AppendReply>(*store, append));
+  ended(*store, store->run(row.run).value());
+  RawSql raw{path};
+  raw.run("INSERT INTO snapshot (run, seq, format, checksum, body) VALUES (1, 1, 1, 0, x'')");
+  // The end of a run takes its messages along; one that is there all the same goes now.
+  raw.run("INSERT INTO inbox (run, at, message) VALUES (1, 1, x'')");
+  REQUIRE(write_one<PruneReply>(*store, PruneRuns{wall(10'000), 1}));
+  for (const std::string table : {"run", "pass", "snapshot", "output", "inbox", "inbox_request",
+                                  "start_request", "definition"}) {
+    CAPTURE(table);
+    CHECK(raw.number("SELECT count(*) FROM " + table) == 0);
+  }
+  CHECK(raw.number("SELECT next_iteration FROM pipeline") == 2);
 }
 
 TEST_CASE("a writer that meets a lock too long says so and has written nothing") {

@@ -19,6 +19,10 @@ void check_inbox(const Connect& connect);
 /// Of a stop, and of a node's report, one may wait.
 void check_inbox_subjects(const Connect& connect);
 void check_outputs(const Connect& connect);
+/// R18: outputs that a rerun takes along.
+void check_carried_outputs(const Connect& connect);
+/// T6: what goes and what stays when ended runs are removed.
+void check_prune(const Connect& connect);
 void check_batches(const Connect& connect);
 void check_lookups(const Connect& connect);
 void check_data_version(const Connect& connect);

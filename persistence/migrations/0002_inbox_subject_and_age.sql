@@ -13,3 +13,6 @@ UPDATE OR IGNORE inbox SET subject = (
   FROM (SELECT 16 * instr('123456789ABCDEF', substr(hex(substr(message, 3, 1)), 1, 1))
     + instr('123456789ABCDEF', substr(hex(substr(message, 3, 1)), 2, 1)) AS size))
 WHERE substr(message, 1, 2) = x'0102';
+
+-- Finds runs that are old enough to be removed. Written once per run.
+CREATE INDEX run_ended ON run (ended_at) WHERE state >= 3;
