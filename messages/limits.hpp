@@ -17,9 +17,11 @@ struct Limits {
   std::size_t problem_value_bytes_max = 80;
   std::size_t pipeline_bytes_max = std::size_t{1} << 30;
   // A run.
-  Duration tick{5'000};            // 50 ms … 1 h
-  Duration cancel_confirm{2'000};  // waited for the word of an executor after a KILL
-  Duration news_wait{100};         // an attempt that began to run is recorded by then
+  Duration tick{5'000};                  // 50 ms … 1 h
+  Duration cancel_confirm{2'000};        // waited for the word of an executor after a KILL
+  Duration news_wait{100};               // an attempt that began to run is recorded by then
+  std::size_t nodes_listed_max = 100;    // running nodes that a status names
+  std::size_t culprits_listed_max = 20;  // nodes that an explanation names
   // The store's path.
   std::size_t batch_writes_max = 512;   // run writes in one transaction
   Duration busy_timeout{30'000};        // waited for another process's transaction

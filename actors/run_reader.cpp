@@ -1,5 +1,6 @@
-#include "cli/run_reading.hpp"
+#include "actors/run_reader.hpp"
 
+#include "core/explain.hpp"
 #include "core/history_check.hpp"
 #include "formats/pipeline_file.hpp"
 #include "persistence/codec.hpp"
@@ -7,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace stagecall::cli {
+namespace stagecall {
 namespace {
 
 Error store_damaged(const RunRow& row, const std::string& what) {
@@ -71,21 +72,26 @@ Result<PipelineState> fold_run(Store& store, const RunRow& row) {
   return check.state();
 }
 
-RunReport report_run(Store& store, const RunRow& row, WallTime now) {
+RunReport report_run(Store& store, const RunRow& row, WallTime now, ReportDepth depth) {
   const WallTime until = row.summary.ended_at.value_or(now);
   RunReport report{{.run = row.run,
                     .state = row.summary.state,
                     .elapsed = std::max(Duration{0}, until - row.created_at),
                     .nodes = row.summary.nodes,
                     .passes = row.summary.passes}};
-  if (row.summary.nodes[static_cast<std::size_t>(NodeState::failed)] > 0) {
-    if (const auto state = fold_run(store, row)) {
-      report.status.failed = state->failures();
-    } else {
+  const auto has = [&row](NodeState state) {
+    return row.summary.nodes[static_cast<std::size_t>(state)] > 0;
+  };
+  if (has(NodeState::failed) || (depth == ReportDepth::nodes && has(NodeState::running))) {
+    const auto state = fold_run(store, row);
+    if (!state) {
       report.quarantined = state.error().message;
+      return report;
     }
+    report.status.failed = state->failures();
+    report.status.running = running_nodes(*state, now);
   }
   return report;
 }
 
-}  // namespace stagecall::cli
+}  // namespace stagecall

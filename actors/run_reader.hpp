@@ -1,4 +1,5 @@
-// Reading runs for people: which run a text means, its fold, its status. Asks only.
+// Reads runs from the store: which run a text means, its fold, its status. Asks only, knows no
+// actor; a store belongs to one thread at a time, so each call blocks the caller's.
 #pragma once
 
 #include "core/pipeline_state.hpp"
@@ -6,10 +7,11 @@
 #include "stagecall/error.hpp"
 #include "stagecall/run.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
-namespace stagecall::cli {
+namespace stagecall {
 
 /// Splits at the last `/` if digits follow and such a run exists; else the whole text is a pipeline
 /// and means its latest run. not_found names the text.
@@ -28,7 +30,13 @@ struct RunReport {
   std::string quarantined{};  ///< why its history cannot be folded; empty = it can, or need not be
 };
 
-/// What the row says, and of a run with failures the fold too.
-RunReport report_run(Store& store, const RunRow& row, WallTime now);
+/// How much of a run is told; the history is folded only for what its row does not say.
+enum class ReportDepth : std::uint8_t {
+  failures,  ///< its failed nodes: enough for a list of many runs
+  nodes,     ///< the running ones too
+};
 
-}  // namespace stagecall::cli
+RunReport report_run(Store& store, const RunRow& row, WallTime now,
+                     ReportDepth depth = ReportDepth::nodes);
+
+}  // namespace stagecall
