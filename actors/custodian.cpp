@@ -309,7 +309,7 @@ void Custodian::to_inbox(const AttemptReport& report) {
 void Custodian::tell_holder(const RunId& run, const InboxReply& reply) {
   if (const auto held = runs_.find(run); held != runs_.end()) {
     send(held->second, LookIntoInbox{});
-  } else if (reply.stored) {
+  } else if (reply.is_stored()) {
     settings_->nudge(reply.owner, run.text());
   }
 }

@@ -143,7 +143,7 @@ Supervisor::InboxPromise Supervisor::put_inbox(const InboxRequest& inbox_request
             const auto& reply = std::get<InboxReply>(*response.reply);
             if (const auto held = runs_.find(run); held != runs_.end()) {
               send(held->second, LookIntoInbox{});
-            } else if (reply.stored) {
+            } else if (reply.is_stored()) {
               settings_->nudge(reply.owner, run.text());
             }
             promise.deliver(InboxRequestResponse{reply});

@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <charconv>
 #include <utility>
 #include <variant>
@@ -28,7 +27,8 @@ Result<Reply> write_one(Store& store, Write write) {
   return std::move(replies->front());
 }
 
-/// Durable when it returns; the run's holder is told.
+/// Durable when it returns; the run's holder is told. False: it changes nothing, so it was not
+/// stored.
 Result<bool> put(const Session& session, Store& store, const RunId& run, InboxMessage message) {
   const auto reply = write_one(store, PutInbox{.run = run,
                                                .request_id = session.options.request_id,
@@ -38,23 +38,10 @@ Result<bool> put(const Session& session, Store& store, const RunId& run, InboxMe
     return tl::unexpected<Error>{reply.error()};
   }
   const auto& answer = std::get<InboxReply>(*reply);
-  if (answer.stored) {
+  if (answer.is_stored()) {
     send_nudge(store_folder(session.options.store), answer.owner, run.text());
   }
-  return answer.stored;
-}
-
-/// Whether a message of this kind, and for this node, waits for the run's holder already.
-template <class Message, class Same>
-Result<bool> is_waiting(Store& store, const RunId& run, const Same& is_same) {
-  const auto rows = store.inbox(run, kLimits.inbox_read_max);
-  if (!rows) {
-    return tl::unexpected<Error>{rows.error()};
-  }
-  return std::any_of(rows->begin(), rows->end(), [&is_same](const InboxRow& row) {
-    const auto* message = std::get_if<Message>(&row.message);
-    return message != nullptr && is_same(*message);
-  });
+  return answer.is_stored();
 }
 
 /// The run as it stands after a request.
@@ -204,20 +191,11 @@ Result<ExitCode> stop(const Session& session) {
     return tl::unexpected<Error>{found.error()};
   }
   const auto& [store, row] = *found;
-  const auto waits = is_waiting<StopInput>(*store, row.run, [](const StopInput&) { return true; });
-  if (!waits) {
-    return tl::unexpected<Error>{waits.error()};
+  const auto changed = put(session, *store, row.run, StopInput{"stop"});
+  if (!changed) {
+    return tl::unexpected<Error>{changed.error()};
   }
-  bool changed = false;
-  if (!*waits &&
-      (row.summary.state == RunState::queued || row.summary.state == RunState::running)) {
-    const auto stored = put(session, *store, row.run, StopInput{"stop"});
-    if (!stored) {
-      return tl::unexpected<Error>{stored.error()};
-    }
-    changed = *stored;
-  }
-  return answer(session, *store, row.run, changed);
+  return answer(session, *store, row.run, *changed);
 }
 
 Result<ExitCode> node_done(const Session& session) {
@@ -245,15 +223,6 @@ Result<ExitCode> node_done(const Session& session) {
   // Of this attempt and no later one, however long the report waits.
   if (attempt->value > 0) {
     input->attempt = *attempt;
-  }
-  // The first report of a node wins, also among those that wait.
-  const auto waits = is_waiting<NodeDoneInput>(
-      *store, row.run, [&input](const NodeDoneInput& other) { return other.node == input->node; });
-  if (!waits) {
-    return tl::unexpected<Error>{waits.error()};
-  }
-  if (*waits) {
-    return answer(session, *store, row.run, false);
   }
   const auto stored = put(session, *store, row.run, *std::move(input));
   if (!stored) {

@@ -386,6 +386,13 @@ Result<std::vector<Event>> decode_events(std::string_view bytes) {
   return finish(decoder, std::move(events));
 }
 
+std::uint64_t count_events(std::string_view encoded) {
+  Decoder decoder{encoded};
+  check_format(decoder);
+  const std::uint64_t count = decoder.varint();
+  return decoder.is_good() ? count : 0;
+}
+
 std::string encode_message(const InboxMessage& message) {
   Encoder encoder;
   encoder.byte(kFormat);

@@ -17,6 +17,11 @@ std::string encode_events(const std::vector<Event>& events);
 /// store_damaged says what is wrong and at which byte.
 Result<std::vector<Event>> decode_events(std::string_view bytes);
 
+/// How many there are in `encoded`, of which the first bytes suffice; 0 if it is damaged.
+std::uint64_t count_events(std::string_view encoded);
+/// So many bytes suffice for count_events.
+inline constexpr std::size_t kEventCountBytes = 11;
+
 std::string encode_message(const InboxMessage& message);
 Result<InboxMessage> decode_message(std::string_view bytes);
 

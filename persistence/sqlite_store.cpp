@@ -1,11 +1,14 @@
 #include "persistence/sqlite_store.hpp"
 
-#include "persistence/codec.hpp"
 #include "persistence/sqlite_db.hpp"
+#include "persistence/sqlite_tables.hpp"
 #include "persistence/store_file.hpp"
 #include "persistence/store_writes.hpp"
+#include "persistence/stored_rows.hpp"
 #include "sql/store_sql.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -41,6 +44,8 @@ class SqliteStore final : public Store {
   Result<std::string> definition(const DefinitionHash& hash) override;
   Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) override;
   Result<bool> knows_request(const RunId& run, const std::string& request_id) override;
+  Result<std::vector<NodeOutput>> outputs(const RunId& run,
+                                          const std::vector<NodeIndex>& nodes) override;
   Result<std::vector<RunId>> runs_with_inbox() override;
   Result<std::uint64_t> data_version() override;
   std::string store_id() const override { return store_id_; }
@@ -51,7 +56,6 @@ class SqliteStore final : public Store {
   Result<void> ensure_open();
   Result<void> reopen();
   Result<std::vector<Result<Reply>>> write_all(const std::vector<Write>& batch);
-  Result<Reply> write_one(const Write& write);
   Result<std::vector<RawPass>> raw_passes(const RunId& run, Seq after);
 
   /// Runs a query and makes an element of each row; an element that fails ends it.
@@ -134,13 +138,14 @@ Result<std::vector<Result<Reply>>> SqliteStore::write(const std::vector<Write>& 
 }
 
 Result<std::vector<Result<Reply>>> SqliteStore::write_all(const std::vector<Write>& batch) {
+  SqliteTables tables{*db_};
   std::vector<Result<Reply>> replies;
   replies.reserve(batch.size());
   for (const Write& write : batch) {
     if (auto marked = db_->run(kSavepoint); !marked) {
       return tl::unexpected<Error>{std::move(marked).error()};
     }
-    auto reply = write_one(write);
+    auto reply = apply_write(tables, write);
     if (!reply) {
       if (is_of_whole_batch(reply.error().code)) {
         return tl::unexpected<Error>{std::move(reply).error()};
@@ -155,10 +160,6 @@ Result<std::vector<Result<Reply>>> SqliteStore::write_all(const std::vector<Writ
     replies.push_back(std::move(reply));
   }
   return replies;
-}
-
-Result<Reply> SqliteStore::write_one(const Write& write) {
-  return std::visit([this](const auto& kind) { return apply_write(*db_, kind); }, write);
 }
 
 // ---- Reading ----
@@ -196,7 +197,8 @@ Result<RunRow> SqliteStore::run(const RunId& run) {
   if (auto open = ensure_open(); !open) {
     return tl::unexpected<Error>{std::move(open).error()};
   }
-  return read_run(*db_, run);
+  SqliteTables tables{*db_};
+  return read_run(tables, run);
 }
 
 Result<RunRow> SqliteStore::latest_run(const std::string& pipeline) {
@@ -211,7 +213,7 @@ Result<RunRow> SqliteStore::latest_run(const std::string& pipeline) {
     return fail(ErrorCode::not_found,
                 "store " + options_.path + " has no run of pipeline " + pipeline);
   }
-  return read_run(*db_, {pipeline, latest->front()});
+  return run({pipeline, latest->front()});
 }
 
 Result<std::vector<RunRow>> SqliteStore::runs() {
@@ -245,22 +247,11 @@ Result<std::vector<RawPass>> SqliteStore::raw_history(const RunId& run) {
 }
 
 Result<std::vector<StoredPass>> SqliteStore::history(const RunId& run, Seq after) {
-  auto raw = raw_passes(run, after);
+  const auto raw = raw_passes(run, after);
   if (!raw) {
-    return tl::unexpected<Error>{std::move(raw).error()};
+    return tl::unexpected<Error>{raw.error()};
   }
-  std::vector<StoredPass> passes;
-  passes.reserve(raw->size());
-  for (const RawPass& row : *raw) {
-    auto events = decode_events(row.events);
-    if (!events) {
-      return fail(ErrorCode::store_damaged, "cannot read pass " + std::to_string(row.seq.value) +
-                                                " of run " + run.text() + " in store " +
-                                                options_.path + ": " + events.error().message);
-    }
-    passes.push_back({{row.seq, row.term, row.at, std::move(*events)}, row.checksum});
-  }
-  return passes;
+  return decode_passes(*raw, run, "store " + options_.path);
 }
 
 Result<std::string> SqliteStore::definition(const DefinitionHash& hash) {
@@ -279,15 +270,8 @@ Result<std::vector<InboxRow>> SqliteStore::inbox(const RunId& run, std::size_t l
   return read_rows<InboxRow>(
       store_sql::kReadInbox,
       {run.pipeline, sqlite_value(run.iteration), sqlite_value(std::uint64_t{limit})},
-      [&](const SqliteQuery& row) -> Result<InboxRow> {
-        auto message = decode_message(row.bytes(1));
-        if (!message) {
-          return fail(ErrorCode::store_damaged, "cannot read inbox row " +
-                                                    std::to_string(row.integer(0)) + " of run " +
-                                                    run.text() + " in store " + options_.path +
-                                                    ": " + message.error().message);
-        }
-        return InboxRow{row.integer(0), std::move(*message)};
+      [&](const SqliteQuery& row) {
+        return decode_inbox_row(row.integer(0), row.bytes(1), run, "store " + options_.path);
       });
 }
 
@@ -299,6 +283,25 @@ Result<bool> SqliteStore::knows_request(const RunId& run, const std::string& req
     return tl::unexpected<Error>{counts.error()};
   }
   return counts->front() > 0;
+}
+
+Result<std::vector<NodeOutput>> SqliteStore::outputs(const RunId& run,
+                                                     const std::vector<NodeIndex>& nodes) {
+  std::vector<NodeOutput> outputs;
+  for (const NodeIndex node : nodes) {
+    auto latest = read_rows<NodeOutput>(
+        store_sql::kReadLatestOutput,
+        {run.pipeline, sqlite_value(run.iteration), std::int64_t{node.value}},
+        [node](const SqliteQuery& row) {
+          return NodeOutput{node, Attempt{static_cast<std::uint32_t>(row.integer(0))},
+                            row.bytes(1)};
+        });
+    if (!latest) {
+      return latest;
+    }
+    std::move(latest->begin(), latest->end(), std::back_inserter(outputs));
+  }
+  return outputs;
 }
 
 Result<std::vector<RunId>> SqliteStore::runs_with_inbox() {

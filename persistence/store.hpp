@@ -79,6 +79,10 @@ struct StartRun {
   WallTime at;
   std::vector<Event> events;  ///< of the first pass
   RunSummary summary;
+  /// Of these nodes the latest outputs of that run, of the same definition, are copied. A run that
+  /// is there already gets none. not_found if that run is gone.
+  std::optional<RunId> carried_from{};
+  std::vector<NodeIndex> carried{};
 };
 struct RunStartedReply {
   RunRow row;
@@ -113,22 +117,42 @@ struct AppendReply {
   Seq last_seq;
 };
 
-/// Puts a message into a run's inbox. A known request id is answered without a second row. A run
-/// that has ended is answered with `ended` and keeps no row.
+/// Puts a message into a run's inbox, unless the answer says why not.
 struct PutInbox {
   RunId run;
   std::string request_id{};  ///< empty: always a new row
   InboxMessage message;
   WallTime at;
 };
+/// What became of a message, in the order in which they are looked for.
+enum class InboxFate : std::uint8_t {
+  ended,          ///< not stored: the run has ended
+  known_request,  ///< not stored: its request id was stored before, consumed or not
+  waiting,        ///< not stored: the first one wins, and a stop, or a report of that node, waits
+                  ///< already; or it is a stop and the run is stopping
+  stored,
+};
 struct InboxReply {
-  RunState state;       ///< of the run, in the same transaction
-  bool stored = false;  ///< false: it had ended, or the request id is known
+  RunState state;  ///< of the run, in the same transaction
+  InboxFate fate = InboxFate::stored;
   std::string owner{};  ///< incarnation to nudge; may be empty
+  bool is_stored() const { return fate == InboxFate::stored; }
 };
 
-using Write = std::variant<StartRun, OpenTerm, AppendPass, PutInbox>;
-using Reply = std::variant<RunStartedReply, TermReply, AppendReply, InboxReply>;
+/// Removes runs that ended before a moment, the one that ended first first, with all that is kept
+/// of them: history, outputs, request ids, and their definitions unless others use them. Never a
+/// live run, nor one with an attempt on the leftovers list. Iterations go on counting.
+struct PruneRuns {
+  WallTime ended_before;
+  std::size_t runs_max = 0;  ///< so that one transaction stays short; ask again until fewer went
+};
+struct PruneReply {
+  std::vector<RunId> runs{};  ///< that are gone; what lies in files of theirs is the caller's
+  std::uint64_t events = 0;   ///< that their histories had; a damaged pass counts as none
+};
+
+using Write = std::variant<StartRun, OpenTerm, AppendPass, PutInbox, PruneRuns>;
+using Reply = std::variant<RunStartedReply, TermReply, AppendReply, InboxReply, PruneReply>;
 
 /// Which live runs to look for.
 struct LiveRun {
@@ -168,6 +192,10 @@ class Store {
   virtual Result<std::vector<InboxRow>> inbox(const RunId& run, std::size_t limit) = 0;
   /// Whether a PutInbox with this request id was stored for the run, consumed or not.
   virtual Result<bool> knows_request(const RunId& run, const std::string& request_id) = 0;
+  /// The latest kept output (highest attempt) of each of these nodes that left one, in the order
+  /// asked.
+  virtual Result<std::vector<NodeOutput>> outputs(const RunId& run,
+                                                  const std::vector<NodeIndex>& nodes) = 0;
   /// Runs that have inbox rows.
   virtual Result<std::vector<RunId>> runs_with_inbox() = 0;
   /// Changes whenever another connection has committed; costs no transaction.

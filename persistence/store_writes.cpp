@@ -1,7 +1,6 @@
 #include "persistence/store_writes.hpp"
 
 #include "persistence/codec.hpp"
-#include "sql/store_sql.hpp"
 
 #include <optional>
 #include <utility>
@@ -9,160 +8,168 @@
 namespace stagecall {
 namespace {
 
-/// What a write needs to know of its run.
-struct Head {
-  std::int64_t id = 0;
-  Term term{};
-  Seq last_seq{};
-  std::uint64_t last_checksum = 0;
-  RunState state = RunState::queued;
-  std::string owner{};
-};
-
-tl::unexpected<Error> no_such_run(const SqliteDb& db, const RunId& run) {
-  return fail(ErrorCode::not_found, "store " + db.path() + " has no run " + run.text());
+tl::unexpected<Error> no_such_run(const StoreTables& tables, const RunId& run) {
+  return fail(ErrorCode::not_found, tables.name() + " has no run " + run.text());
 }
 
-Result<Head> read_head(SqliteDb& db, const RunId& run) {
-  auto query = db.query(store_sql::kReadHead, {run.pipeline, sqlite_value(run.iteration)});
-  const auto found = query.next();
-  if (!found) {
-    return tl::unexpected<Error>{found.error()};
+Result<RunHead> read_head(StoreTables& tables, const RunId& run) {
+  auto head = tables.find_head(run);
+  if (!head) {
+    return tl::unexpected<Error>{std::move(head).error()};
   }
-  if (!*found) {
-    return no_such_run(db, run);
+  if (!*head) {
+    return no_such_run(tables, run);
   }
-  return Head{query.integer(0),
-              Term{query.number(1)},
-              Seq{query.number(2)},
-              query.number(3),
-              static_cast<RunState>(query.integer(4)),
-              query.bytes(5)};
+  return *std::move(*head);
 }
 
-Result<std::uint64_t> insert_pass(SqliteDb& db, const Head& head, const Pass& pass,
-                                  const std::vector<Event>& events) {
-  const std::string encoded = encode_events(events);
-  const std::uint64_t checksum = checksum_of(head.last_checksum, pass, encoded);
-  auto done = db.run(store_sql::kInsertPass,
-                     {head.id, sqlite_value(pass.seq.value), sqlite_value(pass.term.value),
-                      sqlite_value(pass.at), sqlite_value(checksum), SqliteBlob{encoded}});
-  if (!done) {
-    return tl::unexpected<Error>{std::move(done).error()};
+/// Appends the events, if any, behind the head and moves it; writes the summary.
+Result<void> append(StoreTables& tables, RunHead& head, WallTime at,
+                    const std::vector<Event>& events, const RunSummary& summary) {
+  if (!events.empty()) {
+    RawPass pass{.seq = Seq{head.last_seq.value + 1},
+                 .term = head.term,
+                 .at = at,
+                 .events = encode_events(events)};
+    pass.checksum =
+        checksum_of(head.last_checksum, Pass{pass.seq, pass.term, pass.at, {}}, pass.events);
+    if (auto done = tables.insert_pass(head.key, pass); !done) {
+      return done;
+    }
+    head.last_seq = pass.seq;
+    head.last_checksum = pass.checksum;
   }
-  return checksum;
+  return tables.set_head(head, summary);
 }
 
 // ---- StartRun ----
 
 /// The run that this start means without making one.
-Result<std::optional<RunId>> find_started(SqliteDb& db, const StartRun& write) {
+Result<std::optional<RunId>> find_started(StoreTables& tables, const StartRun& write) {
   if (!write.request_id.empty()) {
-    auto known = db.query(store_sql::kReadStartRequest, {write.request_id});
-    const auto found = known.next();
-    if (!found) {
-      return tl::unexpected<Error>{found.error()};
-    }
-    if (*found) {
-      return RunId{known.bytes(0), known.number(1)};
+    auto known = tables.find_start_request(write.request_id);
+    if (!known || *known) {
+      return known;
     }
   }
-  auto live = db.query(store_sql::kCountLive, {write.pipeline});
-  const auto counted = live.next();
-  if (!counted) {
-    return tl::unexpected<Error>{counted.error()};
+  const auto live = tables.count_live(write.pipeline);
+  if (!live) {
+    return tl::unexpected<Error>{live.error()};
   }
-  if (live.number(0) > 0 && live.number(0) >= write.concurrent_runs) {
-    return RunId{write.pipeline, live.number(1)};
-  }
-  return std::nullopt;
+  return live->runs > 0 && live->runs >= write.concurrent_runs
+             ? std::optional{RunId{write.pipeline, live->newest}}
+             : std::nullopt;
 }
 
-Result<void> remember_start_request(SqliteDb& db, const StartRun& write, const RunId& run) {
-  if (write.request_id.empty()) {
-    return {};
-  }
-  return db.run(store_sql::kInsertStartRequest,
-                {write.request_id, run.pipeline, sqlite_value(run.iteration)});
+Result<void> remember_start_request(StoreTables& tables, const StartRun& write, RunKey run) {
+  return write.request_id.empty() ? Result<void>{}
+                                  : tables.put_start_request(write.request_id, run);
 }
 
-Result<RunId> next_iteration(SqliteDb& db, const std::string& pipeline) {
-  auto query = db.query(store_sql::kNextIteration, {pipeline});
-  const auto counted = query.next();
-  if (!counted) {
-    return tl::unexpected<Error>{counted.error()};
-  }
-  const RunId run{pipeline, query.number(0)};
-  // A statement that returns rows has written only once it has been run to its end.
-  const auto ended = query.next();
-  if (!ended) {
-    return tl::unexpected<Error>{ended.error()};
-  }
-  return run;
-}
-
-/// Its history and summary follow.
-Result<Head> insert_run(SqliteDb& db, const RunRow& row) {
-  auto query = db.query(store_sql::kInsertRun,
-                        {row.run.pipeline, sqlite_value(row.run.iteration), row.definition,
-                         row.owner, sqlite_value(row.term.value), sqlite_value(row.created_at)});
-  const auto inserted = query.next();
-  if (!inserted) {
-    return tl::unexpected<Error>{inserted.error()};
-  }
-  Head head{.id = query.integer(0), .term = row.term};
-  const auto ended = query.next();
-  if (!ended) {
-    return tl::unexpected<Error>{ended.error()};
-  }
-  return head;
-}
-
-Result<void> update_summary(SqliteDb& db, const Head& head, const RunSummary& summary) {
-  const auto& [state, nodes, passes, due_at, ended_at] = summary;
-  return db.run(
-      store_sql::kUpdateSummary,
-      {head.id, sqlite_value(head.last_seq.value), sqlite_value(head.last_checksum),
-       std::int64_t{static_cast<std::uint8_t>(state)}, sqlite_value(due_at), sqlite_value(ended_at),
-       std::int64_t{nodes[0]}, std::int64_t{nodes[1]}, std::int64_t{nodes[2]},
-       std::int64_t{nodes[3]}, std::int64_t{nodes[4]}, std::int64_t{nodes[5]},
-       std::int64_t{nodes[6]}, std::int64_t{nodes[7]}, std::int64_t{nodes[8]},
-       std::int64_t{nodes[9]}, sqlite_value(passes.tick), sqlite_value(passes.event)});
-}
-
-/// Appends the events, if any, behind the head and moves it; writes the summary.
-Result<void> append(SqliteDb& db, Head& head, WallTime at, const std::vector<Event>& events,
-                    const RunSummary& summary) {
-  if (!events.empty()) {
-    const Seq next{head.last_seq.value + 1};
-    const auto checksum = insert_pass(db, head, Pass{next, head.term, at, {}}, events);
-    if (!checksum) {
-      return tl::unexpected<Error>{checksum.error()};
-    }
-    head.last_seq = next;
-    head.last_checksum = *checksum;
-  }
-  return update_summary(db, head, summary);
-}
-
-Result<Reply> join_started(SqliteDb& db, const StartRun& write, const RunId& run,
+Result<Reply> join_started(StoreTables& tables, const StartRun& write, const RunId& run,
                            const DefinitionHash& definition) {
-  auto row = read_run(db, run);
-  if (!row) {
-    return tl::unexpected<Error>{std::move(row).error()};
+  auto row = read_run(tables, run);
+  const auto head = read_head(tables, run);
+  if (!row || !head) {
+    return tl::unexpected<Error>{row ? head.error() : row.error()};
   }
   // Bound to another definition the id would refuse this start for ever.
   if (row->definition == definition) {
-    if (auto done = remember_start_request(db, write, run); !done) {
+    if (auto done = remember_start_request(tables, write, head->key); !done) {
       return tl::unexpected<Error>{std::move(done).error()};
     }
   }
   return RunStartedReply{std::move(*row), false};
 }
 
+/// Its row without history.
+Result<RunHead> insert_run(StoreTables& tables, const StartRun& write, const RunRow& row) {
+  auto done = tables.put_definition(row.definition, write.definition);
+  const auto key = done ? tables.insert_run(row) : tl::unexpected<Error>{done.error()};
+  if (!key) {
+    return tl::unexpected<Error>{key.error()};
+  }
+  return RunHead{.key = *key, .term = row.term};
+}
+
+Result<void> carry_outputs(StoreTables& tables, const StartRun& write, RunKey into) {
+  if (!write.carried_from) {
+    return {};
+  }
+  const auto from = read_head(tables, *write.carried_from);
+  if (!from) {
+    return tl::unexpected<Error>{from.error()};
+  }
+  for (const NodeIndex node : write.carried) {
+    if (auto done = tables.copy_output(from->key, into, node); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+Result<Reply> apply(StoreTables& tables, const StartRun& write) {
+  const DefinitionHash definition = content_hash(write.definition);
+  const auto started = find_started(tables, write);
+  if (!started) {
+    return tl::unexpected<Error>{started.error()};
+  }
+  if (*started) {
+    return join_started(tables, write, **started, definition);
+  }
+  const auto iteration = tables.take_iteration(write.pipeline);
+  if (!iteration) {
+    return tl::unexpected<Error>{iteration.error()};
+  }
+  RunRow row{.run = {write.pipeline, *iteration},
+             .definition = definition,
+             .owner = write.holder ? write.holder->incarnation : std::string{},
+             .term = Term{write.holder ? 1U : 0U},
+             .last_seq = Seq{},
+             .created_at = write.at,
+             .summary = write.summary};
+  auto head = insert_run(tables, write, row);
+  if (!head) {
+    return tl::unexpected<Error>{std::move(head).error()};
+  }
+  auto done = append(tables, *head, write.at, write.events, write.summary);
+  if (done) {
+    done = remember_start_request(tables, write, head->key);
+  }
+  if (done) {
+    done = carry_outputs(tables, write, head->key);
+  }
+  if (!done) {
+    return tl::unexpected<Error>{std::move(done).error()};
+  }
+  row.last_seq = head->last_seq;
+  row.last_checksum = head->last_checksum;
+  return RunStartedReply{std::move(row), true};
+}
+
+// ---- OpenTerm ----
+
+Result<Reply> apply(StoreTables& tables, const OpenTerm& write) {
+  const auto head = read_head(tables, write.run);
+  if (!head) {
+    return tl::unexpected<Error>{head.error()};
+  }
+  if (head->term != write.expected) {
+    return fail(ErrorCode::history_moved, "cannot open a term of run " + write.run.text() +
+                                              ": expected term " +
+                                              std::to_string(write.expected.value) + ", it is " +
+                                              std::to_string(head->term.value));
+  }
+  const Term opened{write.expected.value + 1};
+  if (auto done = tables.set_holder(head->key, opened, write.holder.incarnation); !done) {
+    return tl::unexpected<Error>{std::move(done).error()};
+  }
+  return TermReply{opened};
+}
+
 // ---- AppendPass ----
 
-Result<void> check_fence(const AppendPass& write, const Head& head) {
+Result<void> check_fence(const AppendPass& write, const RunHead& head) {
   const auto refuse = [&](ErrorCode code, const std::string& why) {
     return fail(code, "cannot append to run " + write.run.text() + " with term " +
                           std::to_string(write.term.value) + ": " + why);
@@ -182,101 +189,41 @@ Result<void> check_fence(const AppendPass& write, const Head& head) {
   return {};
 }
 
-Result<void> keep_outputs(SqliteDb& db, const AppendPass& write, const Head& head) {
+Result<void> keep_outputs(StoreTables& tables, const AppendPass& write, RunKey run) {
   for (const NodeOutput& output : write.outputs) {
-    auto done = db.run(store_sql::kInsertOutput, {head.id, sqlite_value(output.node.value),
-                                                  sqlite_value(output.attempt.value), output.body});
-    if (!done) {
+    if (auto done = tables.put_output(run, output); !done) {
       return done;
     }
   }
   return {};
 }
 
-Result<void> consume_inbox(SqliteDb& db, const AppendPass& write, const Head& head) {
+Result<void> consume_inbox(StoreTables& tables, const AppendPass& write, RunKey run) {
   if (is_terminal(write.summary.state)) {
-    return db.run(store_sql::kDeleteInboxOfRun, {head.id});
+    return tables.delete_whole_inbox(run);
   }
   for (const std::int64_t id : write.consumed) {
-    if (auto done = db.run(store_sql::kDeleteInbox, {id, head.id}); !done) {
+    if (auto done = tables.delete_inbox(run, id); !done) {
       return done;
     }
   }
   return {};
 }
 
-}  // namespace
-
-Result<Reply> apply_write(SqliteDb& db, const StartRun& write) {
-  const DefinitionHash definition = content_hash(write.definition);
-  const auto started = find_started(db, write);
-  if (!started) {
-    return tl::unexpected<Error>{started.error()};
-  }
-  if (*started) {
-    return join_started(db, write, **started, definition);
-  }
-  const auto run = next_iteration(db, write.pipeline);
-  if (!run) {
-    return tl::unexpected<Error>{run.error()};
-  }
-  RunRow row{.run = *run,
-             .definition = definition,
-             .owner = write.holder ? write.holder->incarnation : std::string{},
-             .term = Term{write.holder ? 1U : 0U},
-             .last_seq = Seq{},
-             .created_at = write.at,
-             .summary = write.summary};
-  auto done = db.run(store_sql::kInsertDefinition, {definition, write.definition});
-  auto head = done ? insert_run(db, row) : tl::unexpected<Error>{done.error()};
-  if (!head) {
-    return tl::unexpected<Error>{std::move(head).error()};
-  }
-  done = append(db, *head, write.at, write.events, write.summary);
-  if (done) {
-    done = remember_start_request(db, write, *run);
-  }
-  if (!done) {
-    return tl::unexpected<Error>{std::move(done).error()};
-  }
-  row.last_seq = head->last_seq;
-  row.last_checksum = head->last_checksum;
-  return RunStartedReply{std::move(row), true};
-}
-
-Result<Reply> apply_write(SqliteDb& db, const OpenTerm& write) {
-  const auto head = read_head(db, write.run);
-  if (!head) {
-    return tl::unexpected<Error>{head.error()};
-  }
-  if (head->term != write.expected) {
-    return fail(ErrorCode::history_moved, "cannot open a term of run " + write.run.text() +
-                                              ": expected term " +
-                                              std::to_string(write.expected.value) + ", it is " +
-                                              std::to_string(head->term.value));
-  }
-  auto done = db.run(store_sql::kOpenTerm,
-                     {head->id, write.holder.incarnation, sqlite_value(write.expected.value)});
-  if (!done) {
-    return tl::unexpected<Error>{std::move(done).error()};
-  }
-  return TermReply{Term{write.expected.value + 1}};
-}
-
-Result<Reply> apply_write(SqliteDb& db, const AppendPass& write) {
-  auto head = read_head(db, write.run);
+Result<Reply> apply(StoreTables& tables, const AppendPass& write) {
+  auto head = read_head(tables, write.run);
   if (!head) {
     return tl::unexpected<Error>{std::move(head).error()};
   }
   auto done = check_fence(write, *head);
   if (done) {
-    done = append(db, *head, write.at, write.events, write.summary);
+    done = append(tables, *head, write.at, write.events, write.summary);
   }
   if (done) {
-    done = keep_outputs(db, write, *head);
+    done = keep_outputs(tables, write, head->key);
   }
   if (done) {
-    done = consume_inbox(db, write, *head);
+    done = consume_inbox(tables, write, head->key);
   }
   if (!done) {
     return tl::unexpected<Error>{std::move(done).error()};
@@ -284,62 +231,108 @@ Result<Reply> apply_write(SqliteDb& db, const AppendPass& write) {
   return AppendReply{head->last_seq};
 }
 
-Result<Reply> apply_write(SqliteDb& db, const PutInbox& write) {
-  const auto head = read_head(db, write.run);
-  if (!head) {
-    return tl::unexpected<Error>{head.error()};
+// ---- PutInbox ----
+
+/// What a message is about, where a second one that waits beside it could change nothing.
+std::optional<std::string> subject_of(const InboxMessage& message) {
+  if (std::holds_alternative<StopInput>(message)) {
+    return "stop";
   }
-  if (is_terminal(head->state)) {
-    return InboxReply{head->state, false, head->owner};
+  if (const auto* done = std::get_if<NodeDoneInput>(&message)) {
+    return "node " + done->node;
+  }
+  return std::nullopt;
+}
+
+Result<InboxFate> put(StoreTables& tables, const RunHead& head, const PutInbox& write) {
+  if (is_terminal(head.state)) {
+    return InboxFate::ended;
   }
   if (!write.request_id.empty()) {
-    auto noted = db.run(store_sql::kInsertInboxRequest, {head->id, write.request_id});
-    if (!noted) {
+    const auto known = tables.knows_inbox_request(head.key, write.request_id);
+    if (!known) {
+      return tl::unexpected<Error>{known.error()};
+    }
+    if (*known) {
+      return InboxFate::known_request;
+    }
+  }
+  if (head.state == RunState::stopping && std::holds_alternative<StopInput>(write.message)) {
+    return InboxFate::waiting;
+  }
+  const auto inserted = tables.insert_inbox(
+      head.key, {write.at, subject_of(write.message), encode_message(write.message)});
+  if (!inserted) {
+    return tl::unexpected<Error>{inserted.error()};
+  }
+  if (!*inserted) {
+    return InboxFate::waiting;
+  }
+  if (!write.request_id.empty()) {
+    if (auto noted = tables.put_inbox_request(head.key, write.request_id); !noted) {
       return tl::unexpected<Error>{std::move(noted).error()};
     }
-    if (db.changes() == 0) {
-      return InboxReply{head->state, false, head->owner};
+  }
+  return InboxFate::stored;
+}
+
+Result<Reply> apply(StoreTables& tables, const PutInbox& write) {
+  auto head = read_head(tables, write.run);
+  if (!head) {
+    return tl::unexpected<Error>{std::move(head).error()};
+  }
+  const auto fate = put(tables, *head, write);
+  if (!fate) {
+    return tl::unexpected<Error>{fate.error()};
+  }
+  return InboxReply{head->state, *fate, std::move(head->owner)};
+}
+
+// ---- PruneRuns ----
+
+Result<void> remove(StoreTables& tables, const EndedRun& ended, PruneReply& removed) {
+  const auto events = tables.count_events(ended.key);
+  if (!events) {
+    return tl::unexpected<Error>{events.error()};
+  }
+  auto done = tables.delete_run(ended.key);
+  if (done) {
+    done = tables.delete_unused_definition(ended.definition);
+  }
+  removed.runs.push_back(ended.run);
+  removed.events += *events;
+  return done;
+}
+
+Result<Reply> apply(StoreTables& tables, const PruneRuns& write) {
+  const auto ended = tables.find_ended(write.ended_before, write.runs_max);
+  if (!ended) {
+    return tl::unexpected<Error>{ended.error()};
+  }
+  PruneReply removed;
+  for (const EndedRun& run : *ended) {
+    if (auto done = remove(tables, run, removed); !done) {
+      return tl::unexpected<Error>{std::move(done).error()};
     }
   }
-  const std::string message = encode_message(write.message);
-  auto done =
-      db.run(store_sql::kInsertInbox, {head->id, sqlite_value(write.at), SqliteBlob{message}});
-  if (!done) {
-    return tl::unexpected<Error>{std::move(done).error()};
-  }
-  return InboxReply{head->state, true, head->owner};
+  return removed;
 }
 
-Result<RunRow> read_run(SqliteDb& db, const RunId& run) {
-  auto query = db.query(store_sql::kReadRun, {run.pipeline, sqlite_value(run.iteration)});
-  const auto found = query.next();
-  if (!found) {
-    return tl::unexpected<Error>{found.error()};
-  }
-  if (!*found) {
-    return no_such_run(db, run);
-  }
-  return run_row_of(query);
+}  // namespace
+
+Result<Reply> apply_write(StoreTables& tables, const Write& write) {
+  return std::visit([&tables](const auto& kind) { return apply(tables, kind); }, write);
 }
 
-RunRow run_row_of(const SqliteQuery& query) {
-  RunRow row{.run = {query.bytes(1), query.number(2)},
-             .definition = query.bytes(3),
-             .owner = query.bytes(4),
-             .term = Term{query.number(5)},
-             .last_seq = Seq{query.number(6)},
-             .last_checksum = query.number(7),
-             .created_at = query.time(8),
-             .summary = {.state = static_cast<RunState>(query.integer(9)),
-                         .due_at = query.optional_time(10),
-                         .ended_at = query.optional_time(11)}};
-  constexpr int first_count = 12;
-  for (std::size_t state = 0; state < kNodeStateCount; ++state) {
-    row.summary.nodes[state] =
-        static_cast<std::uint32_t>(query.integer(first_count + static_cast<int>(state)));
+Result<RunRow> read_run(StoreTables& tables, const RunId& run) {
+  auto row = tables.find_run(run);
+  if (!row) {
+    return tl::unexpected<Error>{std::move(row).error()};
   }
-  row.summary.passes = {query.number(22), query.number(23)};
-  return row;
+  if (!*row) {
+    return no_such_run(tables, run);
+  }
+  return *std::move(*row);
 }
 
 }  // namespace stagecall

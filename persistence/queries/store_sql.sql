@@ -42,9 +42,7 @@ SELECT run.pipeline, run.iteration FROM start_request JOIN run ON run.id = start
 WHERE request = ?1
 
 -- :: kInsertStartRequest
-INSERT INTO start_request (request, run)
-SELECT ?1, id FROM run WHERE pipeline = ?2 AND iteration = ?3
-ON CONFLICT (request) DO NOTHING
+INSERT INTO start_request (request, run) VALUES (?1, ?2) ON CONFLICT (request) DO NOTHING
 
 -- :: kNextIteration
 INSERT INTO pipeline (name, next_iteration) VALUES (?1, 2)
@@ -61,8 +59,8 @@ SELECT body FROM definition WHERE hash = ?1
 INSERT INTO run (pipeline, iteration, definition, owner, term, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id
 
--- :: kOpenTerm
-UPDATE run SET term = term + 1, owner = ?2 WHERE id = ?1 AND term = ?3
+-- :: kSetHolder
+UPDATE run SET term = ?2, owner = ?3 WHERE id = ?1
 
 -- :: kInsertPass
 INSERT INTO pass (run, seq, term, at, checksum, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -81,7 +79,10 @@ WHERE run.pipeline = ?1 AND run.iteration = ?2 AND pass.seq > ?3
 ORDER BY pass.seq
 
 -- :: kInsertInboxRequest
-INSERT INTO inbox_request (run, request) VALUES (?1, ?2) ON CONFLICT (run, request) DO NOTHING
+INSERT INTO inbox_request (run, request) VALUES (?1, ?2)
+
+-- :: kCountInboxRequest
+SELECT count(*) FROM inbox_request WHERE run = ?1 AND request = ?2
 
 -- :: kReadInboxRequest
 SELECT count(*) FROM inbox_request JOIN run ON run.id = inbox_request.run
@@ -91,8 +92,20 @@ WHERE pipeline = ?1 AND iteration = ?2 AND request = ?3
 INSERT INTO output (run, node, attempt, body) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (run, node, attempt) DO UPDATE SET body = excluded.body
 
+-- :: kReadLatestOutput
+SELECT output.attempt, output.body FROM run JOIN output ON output.run = run.id
+WHERE run.pipeline = ?1 AND run.iteration = ?2 AND output.node = ?3
+ORDER BY output.attempt DESC LIMIT 1
+
+-- :: kCopyOutput
+INSERT INTO output (run, node, attempt, body)
+SELECT ?2, node, attempt, body FROM output WHERE run = ?1 AND node = ?3
+ORDER BY attempt DESC LIMIT 1
+ON CONFLICT (run, node, attempt) DO NOTHING
+
 -- :: kInsertInbox
-INSERT INTO inbox (run, at, message) VALUES (?1, ?2, ?3)
+INSERT INTO inbox (run, at, message, subject) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (run, subject) WHERE subject IS NOT NULL DO NOTHING
 
 -- :: kReadInbox
 SELECT inbox.id, inbox.message FROM run JOIN inbox ON inbox.run = run.id
@@ -107,3 +120,19 @@ DELETE FROM inbox WHERE run = ?1
 
 -- :: kReadRunsWithInbox
 SELECT pipeline, iteration FROM run WHERE id IN (SELECT run FROM inbox) ORDER BY pipeline, iteration
+
+-- :: kReadEnded
+SELECT id, pipeline, iteration, definition FROM run
+WHERE state >= 3 AND ended_at < ?1
+  AND NOT EXISTS (SELECT 1 FROM leftover WHERE leftover.run = run.id)
+ORDER BY ended_at, pipeline, iteration LIMIT ?2
+
+-- :: kReadEventCounts
+SELECT substr(events, 1, ?2) FROM pass WHERE run = ?1
+
+-- :: kDeleteRun
+DELETE FROM run WHERE id = ?1
+
+-- :: kDeleteUnusedDefinition
+DELETE FROM definition WHERE hash = ?1
+  AND NOT EXISTS (SELECT 1 FROM run WHERE definition = ?1)

@@ -125,7 +125,7 @@ TEST_CASE("R4: a stop before any pass launches nothing and stops everything") {
   const RunId blocker = world.start(pipeline("blocker", {task("x")}));
   world.run();
   const RunId run = world.start(pipeline("p", {task("a"), task("b", {"a"}), external("c")}));
-  CHECK(World::value(world.put(run, StopInput{"test"})).stored);
+  CHECK(World::value(world.put(run, StopInput{"test"})).is_stored());
   world.run();
   CHECK(world.state(run) == RunState::stopped);
   CHECK(world.nodes(run, NodeState::stopped) == 3);
@@ -137,8 +137,8 @@ TEST_CASE("R4: a stop twice, of an unknown run, of an ended run: defined answers
   World world;
   const RunId run = world.start(pipeline("p", {task("a")}));
   world.run();
-  CHECK(World::value(world.put(run, StopInput{"one"})).stored);
-  CHECK(World::value(world.put(run, StopInput{"two"})).stored);
+  CHECK(World::value(world.put(run, StopInput{"one"})).is_stored());
+  CHECK(World::value(world.put(run, StopInput{"two"})).fate == InboxFate::waiting);
   world.run();
   CHECK(world.executor().cancels.size() == 1);
   CHECK(count_of<StopRequested>(world.events(run)) == 1);
@@ -147,7 +147,7 @@ TEST_CASE("R4: a stop twice, of an unknown run, of an ended run: defined answers
   REQUIRE(world.state(run) == RunState::stopped);
   const auto late = World::value(world.put(run, StopInput{"late"}));
   CHECK(late.state == RunState::stopped);
-  CHECK_FALSE(late.stored);
+  CHECK(late.fate == InboxFate::ended);
   CHECK(world.inbox_rows(run) == 0);
   const auto unknown = world.put(RunId{"nobody", 7}, StopInput{"test"});
   REQUIRE_FALSE(unknown);

@@ -76,6 +76,17 @@ TEST_CASE("every event and message comes back as it was, extremes included") {
   }
 }
 
+TEST_CASE("events are counted from the first bytes of a pass, a damaged one has none") {
+  for (const std::size_t count : {0, 1, 127, 128, 70'000}) {
+    const std::string encoded = encode_events(std::vector<Event>(count, Event{RunTimedOut{}}));
+    CHECK(count_events(std::string_view{encoded}.substr(0, kEventCountBytes)) == count);
+  }
+  CHECK(count_events("") == 0);
+  CHECK(count_events("\x01") == 0);
+  CHECK(count_events("\x02\x01") == 0);
+  CHECK(count_events("\x01\xff") == 0);
+}
+
 TEST_CASE("the bytes of format 1 stay what they are") {
   const std::vector<Event> events{AttemptSubmitted{NodeIndex{300}, Attempt{1}, Nonce{0x0102}},
                                   RunEnded{RunState::failed}};

@@ -90,4 +90,32 @@ PutInbox stop_of(const RunId& run, const std::string& request_id) {
   return {.run = run, .request_id = request_id, .message = StopInput{"enough"}, .at = wall(3'000)};
 }
 
+PutInbox done_of(const RunId& run, const std::string& node, const std::string& request_id) {
+  return {.run = run,
+          .request_id = request_id,
+          .message = NodeDoneInput{.node = node, .outcome = {}},
+          .at = wall(3'000)};
+}
+
+PutInbox report_of(const RunId& run, const std::string& request_id) {
+  return {.run = run,
+          .request_id = request_id,
+          .message = ReportInput{"n", Attempt{1}, Nonce{7}, SaysRunning{}},
+          .at = wall(3'000)};
+}
+
+RunRow started(Store& store, const StartRun& start) {
+  const auto reply = write_one<RunStartedReply>(store, start);
+  REQUIRE_MESSAGE(reply, (reply ? "" : reply.error().message));
+  return reply->row;
+}
+
+RunRow ended(Store& store, const RunRow& row, WallTime at) {
+  AppendPass end = append_to(row, {RunEnded{RunState::failed}});
+  end.summary.state = RunState::failed;
+  end.summary.ended_at = at;
+  REQUIRE(write_one<AppendReply>(store, end));
+  return store.run(row.run).value();
+}
+
 }  // namespace stagecall::testing

@@ -30,6 +30,10 @@ StartRun start_of(const std::string& pipeline);
 /// Continues a run that its first holder has started with `start_of`.
 AppendPass append_to(const RunRow& row, std::vector<Event> events = {BackoffEnded{NodeIndex{7}}});
 PutInbox stop_of(const RunId& run, const std::string& request_id = {});
+/// Of an external node; of each node only one may wait.
+PutInbox done_of(const RunId& run, const std::string& node, const std::string& request_id = {});
+/// Of an executor; any number may wait.
+PutInbox report_of(const RunId& run, const std::string& request_id = {});
 
 /// Writes one and gives its reply of that kind, or the error.
 template <class ReplyKind>
@@ -43,6 +47,11 @@ Result<ReplyKind> write_one(Store& store, Write write) {
   }
   return std::get<ReplyKind>(*replies->front());
 }
+
+/// Starts it, or joins; its row.
+RunRow started(Store& store, const StartRun& start);
+/// Ends a run that goes on where `row` says, as failed; its row.
+RunRow ended(Store& store, const RunRow& row, WallTime at = wall(9'000));
 
 /// The code of what failed; succeeds only with an error.
 template <class T>

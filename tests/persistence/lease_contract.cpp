@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <memory>
 #include <thread>
 
 namespace stagecall::testing {
@@ -102,6 +104,64 @@ void check_batches(const LeaseContract& leases) {
   CHECK(pair.one->release({{b, "b1"}, {c, "c1"}}).value() == Verdicts{kGranted, kLost});
   const auto holders = pair.one->holders({c, b, a}).value();
   CHECK(holders == std::vector{replica("two"), ReplicaIdentity{}, replica("one")});
+}
+
+void check_keys(const LeaseContract& leases) {
+  const Pair pair{leases};
+  const std::vector<RunId> runs{{"a", 1},        {"a", 11},       {"a/1", 1},
+                                {"a b", 1},      {"a%20b", 1},    {"{a}", 1},
+                                {"a:b*?[c]", 1}, {"\xc3\xa4", 1}, {std::string(255, 'k'), 1}};
+  std::vector<LeaseRequest> ours;
+  std::vector<LeaseRequest> theirs;
+  for (const RunId& run : runs) {
+    ours.push_back({run, "of " + run.text()});
+    theirs.push_back({run, "another"});
+  }
+  CHECK(pair.one->acquire(ours, kTtl).value() == Verdicts(runs.size(), kGranted));
+  CHECK(pair.two->acquire(theirs, kTtl).value() == Verdicts(runs.size(), kBusy));
+  CHECK(pair.two->holders(runs).value() ==
+        std::vector<ReplicaIdentity>(runs.size(), replica("one")));
+  CHECK(pair.one->release({ours[0]}).value() == Verdicts{kGranted});
+  CHECK(pair.holder(runs[0]).empty());
+  CHECK(pair.holder(runs[1]) == "one");
+  CHECK(pair.holder(runs[2]) == "one");
+}
+
+void check_mutual_exclusion(const LeaseContract& leases) {
+  constexpr int callers = 15;
+  constexpr int increments = 250;
+  // Of the lease alone: what is read and written is each atomic, the increment is not.
+  std::atomic<int> counter = 0;
+  std::atomic<int> increased = 0;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < callers; ++i) {
+    threads.emplace_back([&, name = std::to_string(i),
+                          store = std::shared_ptr{leases.connect(replica(std::to_string(i)))}] {
+      const LeaseRequest request{kRun, name};
+      while (counter < increments && failures == 0) {
+        const auto verdicts = store->acquire({request}, kTtl);
+        if (!verdicts) {
+          ++failures;
+        } else if (verdicts->at(0) == kGranted) {
+          const int before = counter;
+          std::this_thread::yield();
+          counter = before + 1;
+          ++increased;
+          const auto released = store->release({request});
+          failures += released && released->at(0) == kGranted ? 0 : 1;
+        } else {
+          std::this_thread::yield();
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(failures == 0);
+  CHECK(counter == increased);
+  CHECK(counter >= increments);
 }
 
 void check_parallel_acquire(const LeaseContract& leases) {

@@ -19,6 +19,10 @@ void check_acquire(const LeaseContract& leases);
 void check_renew_and_release(const LeaseContract& leases);
 void check_expiry(const LeaseContract& leases);
 void check_batches(const LeaseContract& leases);
+/// L14: any bytes make a key of their own.
+void check_keys(const LeaseContract& leases);
+/// L7: 250 increments under a lease, by 15 callers at once: none lost.
+void check_mutual_exclusion(const LeaseContract& leases);
 /// L1: one of ten parallel callers wins, nine are told busy; afterwards free.
 void check_parallel_acquire(const LeaseContract& leases);
 

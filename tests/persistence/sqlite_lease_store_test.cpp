@@ -3,23 +3,16 @@
 #include "tests/persistence/fixtures.hpp"
 #include "tests/persistence/lease_contract.hpp"
 #include "tests/persistence/raw_sql.hpp"
+#include "tests/persistence/set_clock.hpp"
 
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <filesystem>
 
 using namespace stagecall;
 using namespace stagecall::testing;
 
 namespace {
-
-class SetClock final : public Clock {
- public:
-  WallTime wall() const override { return WallTime{Duration{1'000}}; }
-  BootTime boot() const override { return BootTime{Duration{now.load()}}; }
-  std::atomic<std::int64_t> now{1'000'000};
-};
 
 constexpr Duration kTtl{15'000};
 const RunId kRun{"p", 1};
@@ -55,6 +48,12 @@ TEST_CASE("L19: SQLite leases keep the contract of expiry") {
 }
 TEST_CASE("L19: SQLite leases keep the contract of batches") {
   check_batches(Leases{}.contract);
+}
+TEST_CASE("L19: SQLite leases keep the contract of keys") {
+  check_keys(Leases{}.contract);
+}
+TEST_CASE("L7: of increments under SQLite leases none is lost") {
+  check_mutual_exclusion(Leases{}.contract);
 }
 TEST_CASE("L1: one of 10 parallel callers wins, nine are told busy, afterwards free") {
   check_parallel_acquire(Leases{}.contract);

@@ -3,6 +3,7 @@
 #include "tests/persistence/fixtures.hpp"
 #include "tests/persistence/raw_sql.hpp"
 #include "tests/persistence/store_contract.hpp"
+#include "tests/support/paths.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -64,6 +65,22 @@ TEST_CASE("store contract: inbox") {
   const TempFolder folder;
   check_inbox(connect_to(folder));
 }
+TEST_CASE("store contract: what only one may wait of") {
+  const TempFolder folder;
+  check_inbox_subjects(connect_to(folder));
+}
+TEST_CASE("store contract: outputs") {
+  const TempFolder folder;
+  check_outputs(connect_to(folder));
+}
+TEST_CASE("R18: a rerun takes outputs along, in SQLite") {
+  const TempFolder folder;
+  check_carried_outputs(connect_to(folder));
+}
+TEST_CASE("T6: ended runs are removed whole and their iterations never used again, in SQLite") {
+  const TempFolder folder;
+  check_prune(connect_to(folder));
+}
 TEST_CASE("store contract: batches") {
   const TempFolder folder;
   check_batches(connect_to(folder));
@@ -71,6 +88,14 @@ TEST_CASE("store contract: batches") {
 TEST_CASE("store contract: lookups") {
   const TempFolder folder;
   check_lookups(connect_to(folder));
+}
+TEST_CASE("store contract: data version") {
+  const TempFolder folder;
+  check_data_version(connect_to(folder));
+}
+TEST_CASE("R4: of many stops on as many connections one is stored") {
+  const TempFolder folder;
+  check_parallel_stops(connect_to(folder));
 }
 TEST_CASE("R3: 20 threads on each of two connections start one pipeline: one row") {
   const TempFolder folder;
@@ -142,7 +167,7 @@ TEST_CASE("S1: two processes and a hammer on one file: no lost write, no immedia
       const auto store = open_sqlite_store({.path = path, .durability = Durability::normal});
       auto row = write_one<RunStartedReply>(**store, start_of(name)).value().row;
       for (int i = 0; i < rounds; ++i) {
-        const auto replies = (*store)->write({append_to(row), stop_of({"shared", 1})});
+        const auto replies = (*store)->write({append_to(row), report_of({"shared", 1})});
         if (!replies || !replies->at(0) || !replies->at(1)) {
           return 1;
         }
@@ -268,6 +293,51 @@ TEST_CASE("S4: a newer schema is refused and the file's bytes stay") {
   }
 }
 
+TEST_CASE("S5: an older schema is migrated, on a real old file") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  write_bytes(path, "");
+  RawSql{path}.run(bytes_of(source_folder() + "/tests/persistence/schema_1.dump"));
+  const RunId done{"done", 1};
+  const RunId gate{"gate", 1};
+  {
+    const auto store = open_store(path);
+    CHECK(store->runs().value().size() == 3);
+    const RunRow row = store->run(done).value();
+    const auto history = store->history(done, Seq{0}).value();
+    REQUIRE(history.size() == row.last_seq.value);
+    CHECK(history.back().checksum == row.last_checksum);
+    CHECK(history.back().pass.events.back() == Event{RunEnded{RunState::succeeded}});
+    CHECK(store->outputs(done, {NodeIndex{0}, NodeIndex{1}}).value() ==
+          std::vector<NodeOutput>{{NodeIndex{1}, Attempt{1}, "{\"rows\":3}\n"}});
+  }
+  CHECK(RawSql{path}.number("PRAGMA user_version") == 2);
+
+  const auto store = open_store(path);
+  const auto rows = store->inbox(gate, 10).value();
+  REQUIRE(rows.size() == 3);
+  // What waits since before counts as the first.
+  const std::string long_id = std::get<NodeDoneInput>(rows[1].message).node;
+  REQUIRE(long_id.size() == 250);
+  for (const PutInbox& again : {done_of(gate, "a"), done_of(gate, long_id), stop_of(gate)}) {
+    CHECK(write_one<InboxReply>(*store, again).value().fate == InboxFate::waiting);
+  }
+  CHECK(write_one<InboxReply>(*store, done_of(gate, "b", "first")).value().fate ==
+        InboxFate::known_request);
+  CHECK(write_one<InboxReply>(*store, done_of(gate, "b")).value().is_stored());
+}
+
+TEST_CASE("S5: of several stops and reports that wait in an older store the first is named") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  write_bytes(path, "");
+  RawSql{path}.run(bytes_of(source_folder() + "/tests/persistence/schema_1.dump"));
+  RawSql{path}.run("INSERT INTO inbox (run, at, message) SELECT run, at, message FROM inbox");
+  const auto store = open_store(path);
+  CHECK(store->inbox({"gate", 1}, 10).value().size() == 6);
+  CHECK(RawSql{path}.number("SELECT sum(id) FROM inbox WHERE subject IS NOT NULL") == 1 + 2 + 3);
+}
+
 TEST_CASE("T8: a crash right after an append leaves neither its inbox row nor a second pass") {
   const TempFolder folder;
   const std::string path = folder / "store.db";
@@ -288,6 +358,47 @@ TEST_CASE("T8: a crash right after an append leaves neither its inbox row nor a 
   const auto store = open_store(path);
   CHECK(store->inbox({"p", 1}, 10).value().empty());
   CHECK(store->history({"p", 1}, Seq{0}).value().size() == 2);
+}
+
+TEST_CASE("T14: a run with an attempt on the leftovers list is kept until that is confirmed") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  const auto store = open_store(path);
+  const RunRow row = ended(*store, started(*store, start_of("p")), wall(2'000));
+  RawSql raw{path};
+  raw.run(
+      "INSERT INTO leftover (run, node, attempt, nonce, custodian, since) "
+      "VALUES (1, 0, 1, 7, 'first', 1500)");
+  const PruneRuns prune{wall(5'000), 10};
+  CHECK(write_one<PruneReply>(*store, prune).value().runs.empty());
+  CHECK(store->run(row.run).value() == row);
+  raw.run("DELETE FROM leftover");
+  CHECK(write_one<PruneReply>(*store, prune).value().runs == std::vector{row.run});
+}
+
+TEST_CASE("removing runs leaves no row of theirs in any table") {
+  const TempFolder folder;
+  const std::string path = folder / "store.db";
+  const auto store = open_store(path);
+  StartRun start = start_of("p");
+  start.request_id = "start";
+  RunRow row = started(*store, start);
+  REQUIRE(write_one<InboxReply>(*store, report_of(row.run, "report")));
+  AppendPass append = append_to(row);
+  append.outputs = {{NodeIndex{1}, Attempt{1}, "1"}};
+  REQUIRE(write_one<AppendReply>(*store, append));
+  ended(*store, store->run(row.run).value());
+  RawSql raw{path};
+  raw.run("INSERT INTO snapshot (run, seq, format, checksum, body) VALUES (1, 1, 1, 0, x'')");
+  // The end of a run takes its messages along; one that is there all the same goes now.
+  raw.run("INSERT INTO inbox (run, at, message) VALUES (1, 1, x'')");
+  REQUIRE(write_one<PruneReply>(*store, PruneRuns{wall(10'000), 1}));
+  for (const std::string table : {"run", "pass", "snapshot", "output", "inbox", "inbox_request",
+                                  "start_request", "definition"}) {
+    CAPTURE(table);
+    CHECK(raw.number("SELECT count(*) FROM " + table) == 0);
+  }
+  CHECK(raw.number("SELECT next_iteration FROM pipeline") == 2);
 }
 
 TEST_CASE("a writer that meets a lock too long says so and has written nothing") {

@@ -5,30 +5,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
 
 namespace stagecall::testing {
-namespace {
-
-RunRow started(Store& store, const StartRun& start) {
-  const auto reply = write_one<RunStartedReply>(store, start);
-  REQUIRE_MESSAGE(reply, (reply ? "" : reply.error().message));
-  return reply->row;
-}
-
-RunRow ended(Store& store, const RunRow& row) {
-  AppendPass end = append_to(row, {RunEnded{RunState::failed}});
-  end.summary.state = RunState::failed;
-  end.summary.ended_at = wall(9'000);
-  REQUIRE(write_one<AppendReply>(store, end));
-  return store.run(row.run).value();
-}
-
-}  // namespace
-
 void check_starts(const Connect& connect) {
   const auto store = connect();
 
@@ -196,67 +180,6 @@ void check_history(const Connect& connect) {
   }
 }
 
-void check_inbox(const Connect& connect) {
-  const auto store = connect();
-  const RunRow row = started(*store, start_of("p"));
-  const auto put = [&](const PutInbox& message) {
-    return write_one<InboxReply>(*store, message).value();
-  };
-
-  SUBCASE("messages wait in order and are answered with the state and whom to nudge") {
-    const InboxReply reply = put(stop_of(row.run));
-    CHECK(reply.stored);
-    CHECK(reply.state == RunState::running);
-    CHECK(reply.owner == "first");
-    put({row.run, "", NodeDoneInput{.node = "n", .outcome = {}}, wall(1)});
-    const auto rows = store->inbox(row.run, 10).value();
-    REQUIRE(rows.size() == 2);
-    CHECK(rows[0].message == InboxMessage{StopInput{"enough"}});
-    CHECK(rows[1].message == InboxMessage{NodeDoneInput{.node = "n", .outcome = {}}});
-    CHECK(rows[0].id < rows[1].id);
-    CHECK(store->inbox(row.run, 1).value() == std::vector{rows[0]});
-    CHECK(store->runs_with_inbox().value() == std::vector{row.run});
-  }
-  SUBCASE("a known request id of that run is answered without a second row") {
-    CHECK(put(stop_of(row.run, "r")).stored);
-    CHECK_FALSE(put(stop_of(row.run, "r")).stored);
-    CHECK(store->inbox(row.run, 10).value().size() == 1);
-    const RunRow other = started(*store, start_of("q"));
-    CHECK(put(stop_of(other.run, "r")).stored);
-  }
-  SUBCASE("T8: rows are consumed by the append that they caused, even if it has no events") {
-    put(stop_of(row.run));
-    put(stop_of(row.run, "kept"));
-    put(stop_of(row.run, "late"));
-    const auto rows = store->inbox(row.run, 10).value();
-    AppendPass append = append_to(row, {});
-    append.consumed = {rows.at(0).id};
-    REQUIRE(write_one<AppendReply>(*store, append));
-    append = append_to(row);
-    append.consumed = {rows.at(1).id};
-    REQUIRE(write_one<AppendReply>(*store, append));
-    CHECK(store->inbox(row.run, 10).value() == std::vector{rows.at(2)});
-    CHECK_FALSE(put(stop_of(row.run, "kept")).stored);
-  }
-  SUBCASE("an append consumes nothing of another run") {
-    const RunRow other = started(*store, start_of("q"));
-    put(stop_of(other.run));
-    AppendPass append = append_to(row);
-    append.consumed = {store->inbox(other.run, 1).value().at(0).id};
-    REQUIRE(write_one<AppendReply>(*store, append));
-    CHECK(store->inbox(other.run, 10).value().size() == 1);
-  }
-  SUBCASE("T8: the end of a run takes its rows along; a stop after it is answered") {
-    put(stop_of(row.run));
-    ended(*store, row);
-    CHECK(store->inbox(row.run, 10).value().empty());
-    const InboxReply reply = put(stop_of(row.run, "late"));
-    CHECK_FALSE(reply.stored);
-    CHECK(reply.state == RunState::failed);
-    CHECK(store->runs_with_inbox().value().empty());
-  }
-}
-
 void check_batches(const Connect& connect) {
   const auto store = connect();
   const RunRow row = started(*store, start_of("p"));
@@ -319,13 +242,34 @@ void check_lookups(const Connect& connect) {
   const auto other = connect();
   CHECK(store->store_id() == other->store_id());
   CHECK(store->store_id().size() == 32);
-  CHECK(store->lease_authority() == "sqlite");
+  CHECK(store->lease_authority() == other->lease_authority());
+  CHECK_FALSE(store->lease_authority().empty());
+}
+
+void check_data_version(const Connect& connect) {
+  const auto store = connect();
+  const RunRow row = started(*store, start_of("p"));
+  const auto other = connect();
   const auto version = other->data_version().value();
-  CHECK(other->data_version().value() == version);
-  REQUIRE(write_one<AppendReply>(*other, append_to(a)));
-  CHECK(other->data_version().value() == version);
-  REQUIRE(write_one<AppendReply>(*store, append_to(b)));
-  CHECK(other->data_version().value() != version);
+
+  SUBCASE("it stands while nobody writes, or only this connection does") {
+    CHECK(other->data_version().value() == version);
+    REQUIRE(write_one<AppendReply>(*other, append_to(row)));
+    CHECK(other->data_version().value() == version);
+  }
+  SUBCASE("it stands while others are only answered") {
+    CHECK(code_of(write_one<InboxReply>(*store, stop_of({"nobody", 1}))) == "not_found");
+    CHECK_FALSE(write_one<RunStartedReply>(*store, start_of("p")).value().created);
+    CHECK(store->runs().value().size() == 1);
+    CHECK(other->data_version().value() == version);
+  }
+  SUBCASE("it changes with each commit of another") {
+    REQUIRE(write_one<InboxReply>(*store, stop_of(row.run)));
+    const auto next = other->data_version().value();
+    CHECK(next != version);
+    REQUIRE(write_one<AppendReply>(*store, append_to(row)));
+    CHECK(other->data_version().value() != next);
+  }
 }
 
 void check_parallel_starts(const Connect& connect) {
@@ -351,6 +295,25 @@ void check_parallel_starts(const Connect& connect) {
   CHECK(runs == std::set{RunId{"p", 1}});
   CHECK(created == 1);
   CHECK(stores[0]->runs().value().size() == 1);
+}
+
+void check_parallel_stops(const Connect& connect) {
+  constexpr std::size_t callers = 8;
+  const RunRow row = started(*connect(), start_of("p"));
+  std::array<InboxFate, callers> fates{};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < callers; ++i) {
+    threads.emplace_back([&, i, store = std::shared_ptr{connect()}] {
+      const auto reply = write_one<InboxReply>(*store, stop_of(row.run, std::to_string(i)));
+      fates[i] = reply ? reply->fate : InboxFate::ended;
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(std::count(fates.begin(), fates.end(), InboxFate::stored) == 1);
+  CHECK(std::count(fates.begin(), fates.end(), InboxFate::waiting) == callers - 1);
+  CHECK(connect()->inbox(row.run, 10).value().size() == 1);
 }
 
 }  // namespace stagecall::testing

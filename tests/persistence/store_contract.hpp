@@ -16,9 +16,19 @@ void check_start_requests(const Connect& connect);
 void check_terms_and_fence(const Connect& connect);
 void check_history(const Connect& connect);
 void check_inbox(const Connect& connect);
+/// Of a stop, and of a node's report, one may wait.
+void check_inbox_subjects(const Connect& connect);
+void check_outputs(const Connect& connect);
+/// R18: outputs that a rerun takes along.
+void check_carried_outputs(const Connect& connect);
+/// T6: what goes and what stays when ended runs are removed.
+void check_prune(const Connect& connect);
 void check_batches(const Connect& connect);
 void check_lookups(const Connect& connect);
+void check_data_version(const Connect& connect);
 /// R3: starts of one pipeline by many threads on two connections.
 void check_parallel_starts(const Connect& connect);
+/// R4: stops of one run by many threads, each on its own connection.
+void check_parallel_stops(const Connect& connect);
 
 }  // namespace stagecall::testing

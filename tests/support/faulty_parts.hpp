@@ -84,6 +84,10 @@ class FaultyStore final : public Store {
   Result<bool> knows_request(const RunId& run, const std::string& request_id) override {
     return real_->knows_request(run, request_id);
   }
+  Result<std::vector<NodeOutput>> outputs(const RunId& run,
+                                          const std::vector<NodeIndex>& nodes) override {
+    return read<Result<std::vector<NodeOutput>>>([&] { return real_->outputs(run, nodes); });
+  }
   Result<std::vector<RunId>> runs_with_inbox() override {
     return read<Result<std::vector<RunId>>>([&] { return real_->runs_with_inbox(); });
   }
