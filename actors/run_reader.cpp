@@ -1,5 +1,6 @@
 #include "actors/run_reader.hpp"
 
+#include "core/explain.hpp"
 #include "core/history_check.hpp"
 #include "formats/pipeline_file.hpp"
 #include "persistence/codec.hpp"
@@ -88,6 +89,7 @@ RunReport report_run(Store& store, const RunRow& row, WallTime now, ReportDepth 
       return report;
     }
     report.status.failed = state->failures();
+    report.status.running = running_nodes(*state, now);
   }
   return report;
 }

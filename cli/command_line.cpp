@@ -126,7 +126,11 @@ void add_own_options(CLI::App& command, Arguments& arguments) {
 void add_commands(CLI::App& app, CommandLine& line) {
   for (const CommandSpec& spec : kCommands) {
     CLI::App* command = app.add_subcommand(spec.name, spec.help);
-    command->callback([&line, command] { line.command = command->get_name(); });
+    command->callback([&line, command] {
+      const CLI::Option* run = command->get_option_no_throw("RUN");
+      line.command = command->get_name();
+      line.arguments.names_run = run != nullptr && run->count() > 0;
+    });
     if (!spec.is_listed) {
       // Refused as a whole, whatever follows.
       command->group("")->allow_extras()->prefix_command();

@@ -19,6 +19,7 @@ struct Arguments {
   std::optional<std::string> output{};
   std::optional<std::string> reason{};
   std::string from_failed{};
+  bool names_run = false;  ///< an empty RUN is one too: there is none of that name
   bool force = false;
   bool follow = false;
 };

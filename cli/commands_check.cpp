@@ -3,6 +3,24 @@
 #include "cli/run_json.hpp"
 
 namespace stagecall::cli {
+namespace {
+
+/// One run, or every run of the store.
+Result<Verification> verify_what_is_named(const Session& session) {
+  if (!session.arguments.names_run) {
+    const auto store = open_store(session);
+    return store ? verify_store(**store) : tl::unexpected<Error>{store.error()};
+  }
+  const auto found = open_run(session);
+  if (!found) {
+    return tl::unexpected<Error>{found.error()};
+  }
+  Verification verification;
+  verify_run(*found->store, found->row.run, verification);
+  return verification;
+}
+
+}  // namespace
 
 Result<ExitCode> validate(const Session& session) {
   const auto definition = read_file(session);
@@ -21,20 +39,7 @@ Result<ExitCode> validate(const Session& session) {
 }
 
 Result<ExitCode> verify(const Session& session) {
-  const auto store = open_store(session);
-  if (!store) {
-    return tl::unexpected<Error>{store.error()};
-  }
-  Result<Verification> verification;
-  if (session.arguments.run.empty()) {
-    verification = verify_store(**store);
-  } else {
-    const auto row = find_run(**store, session.arguments.run);
-    if (!row) {
-      return tl::unexpected<Error>{row.error()};
-    }
-    verify_run(**store, row->run, *verification);
-  }
+  const auto verification = verify_what_is_named(session);
   if (!verification) {
     return tl::unexpected<Error>{verification.error()};
   }

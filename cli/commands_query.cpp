@@ -14,14 +14,18 @@
 namespace stagecall::cli {
 namespace {
 
-Result<ExitCode> status_of_all(const Session& session, Store& store) {
-  const auto rows = store.runs();
+Result<ExitCode> status_of_all(const Session& session) {
+  const auto store = open_store(session);
+  if (!store) {
+    return tl::unexpected<Error>{store.error()};
+  }
+  const auto rows = (*store)->runs();
   if (!rows) {
     return tl::unexpected<Error>{rows.error()};
   }
   std::vector<RunReport> reports;
   for (const RunRow& row : *rows) {
-    reports.push_back(report_run(store, row, session.clock.wall()));
+    reports.push_back(report_run(**store, row, session.clock.wall(), ReportDepth::failures));
   }
   if (!session.output.is_json()) {
     write_runs(session.output, reports);
@@ -96,35 +100,27 @@ bool is_command(Store& store, const RunRow& row, const std::string& node) {
 }  // namespace
 
 Result<ExitCode> status(const Session& session) {
-  const auto store = open_store(session);
-  if (!store) {
-    return tl::unexpected<Error>{store.error()};
+  if (!session.arguments.names_run) {
+    return status_of_all(session);
   }
-  if (session.arguments.run.empty()) {
-    return status_of_all(session, **store);
+  const auto found = open_run(session);
+  if (!found) {
+    return tl::unexpected<Error>{found.error()};
   }
-  const auto row = find_run(**store, session.arguments.run);
-  if (!row) {
-    return tl::unexpected<Error>{row.error()};
-  }
-  show_run(session, **store, *row, Json::object());
+  show_run(session, *found->store, found->row, Json::object());
   return ExitCode::done;
 }
 
 Result<ExitCode> history(const Session& session) {
-  const auto store = open_store(session);
-  if (!store) {
-    return tl::unexpected<Error>{store.error()};
+  const auto found = open_run(session);
+  if (!found) {
+    return tl::unexpected<Error>{found.error()};
   }
-  const auto row = find_run(**store, session.arguments.run);
-  if (!row) {
-    return tl::unexpected<Error>{row.error()};
-  }
-  const auto definition = read_definition(**store, *row);
+  const auto definition = read_definition(*found->store, found->row);
   if (!definition) {
     return tl::unexpected<Error>{definition.error()};
   }
-  const auto passes = (*store)->history(row->run, Seq{0});
+  const auto passes = found->store->history(found->row.run, Seq{0});
   if (!passes) {
     return tl::unexpected<Error>{passes.error()};
   }
@@ -151,20 +147,17 @@ Result<ExitCode> logs(const Session& session) {
     }
     wanted = *attempt;
   }
-  const auto store = open_store(session);
-  if (!store) {
-    return tl::unexpected<Error>{store.error()};
+  const auto found = open_run(session);
+  if (!found) {
+    return tl::unexpected<Error>{found.error()};
   }
-  const auto row = find_run(**store, session.arguments.run);
-  if (!row) {
-    return tl::unexpected<Error>{row.error()};
-  }
-  const auto key = find_attempt(**store, *row, session.arguments.node, wanted);
+  const auto key = find_attempt(*found->store, found->row, session.arguments.node, wanted);
   if (!key) {
     return tl::unexpected<Error>{key.error()};
   }
   const auto log = read_command_log(store_folder(session.options.store), *key);
-  if (!log && (log.error().code != ErrorCode::not_found || !is_command(**store, *row, key->node))) {
+  if (!log && (log.error().code != ErrorCode::not_found ||
+               !is_command(*found->store, found->row, key->node))) {
     return tl::unexpected<Error>{log.error()};
   }
   write_log(session, *key, log.value_or(CommandLog{}));  // a silent command leaves no file

@@ -1,7 +1,7 @@
 // start, stop and node-done: requests to whoever schedules a run. They need no lease.
+#include "actors/run_reader.hpp"
 #include "cli/commands.hpp"
 #include "cli/option_sources.hpp"
-#include "cli/run_reading.hpp"
 #include "core/admission.hpp"
 #include "core/decide.hpp"
 #include "formats/pipeline_file.hpp"
@@ -186,19 +186,16 @@ Result<ExitCode> start(const Session& session) {
 }
 
 Result<ExitCode> stop(const Session& session) {
-  const auto store = open_store(session);
-  if (!store) {
-    return tl::unexpected<Error>{store.error()};
+  const auto found = open_run(session);
+  if (!found) {
+    return tl::unexpected<Error>{found.error()};
   }
-  const auto row = find_run(**store, session.arguments.run);
-  if (!row) {
-    return tl::unexpected<Error>{row.error()};
-  }
-  const auto changed = put(session, **store, row->run, StopInput{"stop"});
+  const auto& [store, row] = *found;
+  const auto changed = put(session, *store, row.run, StopInput{"stop"});
   if (!changed) {
     return tl::unexpected<Error>{changed.error()};
   }
-  return answer(session, **store, row->run, *changed);
+  return answer(session, *store, row.run, *changed);
 }
 
 Result<ExitCode> node_done(const Session& session) {
@@ -206,35 +203,32 @@ Result<ExitCode> node_done(const Session& session) {
   if (!input) {
     return tl::unexpected<Error>{std::move(input).error()};
   }
-  const auto store = open_store(session);
-  if (!store) {
-    return tl::unexpected<Error>{store.error()};
+  const auto found = open_run(session);
+  if (!found) {
+    return tl::unexpected<Error>{found.error()};
   }
-  const auto row = find_run(**store, session.arguments.run);
-  if (!row) {
-    return tl::unexpected<Error>{row.error()};
-  }
-  const auto state = fold_run(**store, *row);
+  const auto& [store, row] = *found;
+  const auto state = fold_run(*store, row);
   if (!state) {
     return tl::unexpected<Error>{state.error()};
   }
   const auto attempt = admit_node_done(*state, *input);
-  const bool has_ended = is_terminal(row->summary.state);
+  const bool has_ended = is_terminal(row.summary.state);
   if (has_ended && (attempt || attempt.error().code != ErrorCode::not_found)) {
-    return answer(session, **store, row->run, false);
+    return answer(session, *store, row.run, false);
   }
   if (!attempt) {
-    return refuse(session, **store, row->run, attempt.error());
+    return refuse(session, *store, row.run, attempt.error());
   }
   // Of this attempt and no later one, however long the report waits.
   if (attempt->value > 0) {
     input->attempt = *attempt;
   }
-  const auto stored = put(session, **store, row->run, *std::move(input));
+  const auto stored = put(session, *store, row.run, *std::move(input));
   if (!stored) {
     return tl::unexpected<Error>{stored.error()};
   }
-  return answer(session, **store, row->run, *stored);
+  return answer(session, *store, row.run, *stored);
 }
 
 }  // namespace stagecall::cli

@@ -46,6 +46,16 @@ Json nodes_json(const NodeCounts& counts) {
   return nodes;
 }
 
+Json running_json(const std::vector<RunningNode>& running) {
+  Json nodes = Json::array();
+  for (const RunningNode& node : running) {
+    nodes.push_back({{"node", node.node},
+                     {"attempt", node.attempt.value},
+                     {"seconds", static_cast<double>(node.age.count()) / 1000}});
+  }
+  return nodes;
+}
+
 }  // namespace
 
 Json error_json(const Error& error) {
@@ -81,6 +91,9 @@ Json run_json(const RunReport& report) {
               {"tick", status.passes.tick},
               {"event", status.passes.event}}},
             {"failed", std::move(failed)}};
+  if (!status.running.empty()) {
+    json["running"] = running_json(status.running);
+  }
   if (!report.quarantined.empty()) {
     json["quarantined"] = report.quarantined;
   }

@@ -1,7 +1,7 @@
 // The shapes of --json: a contract that scripts build on.
 #pragma once
 
-#include "cli/run_reading.hpp"
+#include "actors/run_reader.hpp"
 #include "cli/verify.hpp"
 #include "executors/process_executor.hpp"
 #include "stagecall/error.hpp"

@@ -86,6 +86,10 @@ void write_run(Output& output, const RunReport& report) {
   for (const std::string& line : failed_lines(report)) {
     output.line(line);
   }
+  for (const RunningNode& node : status.running) {
+    output.line("  " + escaped(node.node) + ": attempt " + std::to_string(node.attempt.value) +
+                " runs for " + seconds_text(static_cast<double>(node.age.count()) / 1000));
+  }
 }
 
 void write_runs(Output& output, const std::vector<RunReport>& reports) {

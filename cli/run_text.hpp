@@ -1,8 +1,8 @@
 // Runs in words, for people.
 #pragma once
 
+#include "actors/run_reader.hpp"
 #include "cli/output.hpp"
-#include "cli/run_reading.hpp"
 
 #include <string>
 #include <vector>

@@ -79,6 +79,18 @@ Result<std::unique_ptr<Store>> open_store(const Session& session) {
                             .lease_authority = ""});
 }
 
+Result<FoundRun> open_run(const Session& session) {
+  auto store = open_store(session);
+  if (!store) {
+    return tl::unexpected<Error>{std::move(store).error()};
+  }
+  auto row = find_run(**store, session.arguments.run);
+  if (!row) {
+    return tl::unexpected<Error>{std::move(row).error()};
+  }
+  return FoundRun{*std::move(store), *std::move(row)};
+}
+
 void show_run(const Session& session, Store& store, const RunRow& row, const Json& extra) {
   const RunReport report = report_run(store, row, session.clock.wall());
   if (session.output.is_json()) {

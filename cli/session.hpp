@@ -26,6 +26,15 @@ Result<std::shared_ptr<const Definition>> read_file(const Session& session);
 /// The store of commands that only ask or request: never created.
 Result<std::unique_ptr<Store>> open_store(const Session& session);
 
+/// The run that a command is about, and the store that it was found in.
+struct FoundRun {
+  std::unique_ptr<Store> store;
+  RunRow row;
+};
+
+/// Opens the store and finds RUN in it.
+Result<FoundRun> open_run(const Session& session);
+
 /// The run object, for programs or for people, with the members of `extra` after it.
 void show_run(const Session& session, Store& store, const RunRow& row, const Json& extra);
 

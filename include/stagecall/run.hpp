@@ -85,6 +85,13 @@ struct FailedNode {
   friend bool operator==(const FailedNode&, const FailedNode&) = default;
 };
 
+struct RunningNode {
+  std::string node;
+  Attempt attempt;
+  Duration age{0};  ///< since it was known to run
+  friend bool operator==(const RunningNode&, const RunningNode&) = default;
+};
+
 /// A snapshot of a run, as durable at one moment.
 struct RunStatus {
   RunId run;
@@ -93,6 +100,7 @@ struct RunStatus {
   NodeCounts nodes{};
   PassCounts passes{};
   std::vector<FailedNode> failed{};
+  std::vector<RunningNode> running{};  ///< oldest first, at most 100
   std::string parked{};       ///< why nothing is decided for it now; empty = it is not parked
   std::string quarantined{};  ///< why its history cannot be gone on with; empty = it can
 };
