@@ -84,7 +84,7 @@ Result<bool> Engine::stop(const RunId& run) {
   if (!put) {
     return same_error(put);
   }
-  return put->stored;
+  return put->is_stored();
 }
 
 Result<bool> Engine::node_done(const RunId& run, const std::string& node, std::uint32_t attempt,
@@ -123,7 +123,7 @@ Result<bool> Engine::node_done(const RunId& run, const std::string& node, std::u
   if (!put) {
     return same_error(put);
   }
-  return put->stored;
+  return put->is_stored();
 }
 
 Result<RunStatus> Engine::wait(const RunId& run, Duration wait) {
@@ -205,6 +205,17 @@ Result<Subscription> Engine::subscribe(const EventFilter& filter, EventCallback 
   return body_->feed().subscribe(filter, std::move(callback)).map([](auto body) {
     return Subscription{std::move(body)};
   });
+}
+
+std::map<std::string, std::uint64_t> Engine::counters() {
+  std::map<std::string, std::uint64_t> counters;
+  for (const ActorDescription& actor : body_->describe()) {
+    for (const auto& [name, count] : actor.counters) {
+      counters[actor.kind + "." + name] = count;
+    }
+    counters[actor.kind + ".handled"] = actor.handled;
+  }
+  return counters;
 }
 
 void Engine::drain(Duration grace) {

@@ -4,9 +4,6 @@
 #include "executors/process_executor.hpp"
 #include "formats/pipeline_file.hpp"
 #include "persistence/nudge.hpp"
-#include "persistence/sqlite_lease_store.hpp"
-#include "persistence/sqlite_store.hpp"
-#include "persistence/store_paths.hpp"
 #include "platform/process.hpp"
 #include "platform/random.hpp"
 
@@ -96,7 +93,6 @@ Result<std::unique_ptr<Engine::Body>> Engine::Body::open(EngineOptions options) 
     return tl::unexpected<Error>{std::move(checked).error()};
   }
   std::unique_ptr<Body> body{new Body{std::move(options)}};
-  body->make_settings();
   auto opened = body->open_stores();
   if (opened) {
     body->spawn_actors();
@@ -126,47 +122,32 @@ Engine::Body::~Body() {
   system_.reset();
 }
 
-void Engine::Body::make_settings() {
-  const ProcessIdentity& process = this_process();
-  const std::string named = options_.replica.empty()
-                                ? process.host + "-" + std::to_string(process.pid)
-                                : options_.replica;
-  const std::string folder = store_folder(options_.store);
-  auto settings = std::make_shared<ReplicaSettings>(
-      ReplicaSettings{.self = {.replica = named, .incarnation = random_id(), .process = process},
-                      .clock = &clock_,
-                      .tick = options_.tick,
-                      .lease_ttl = options_.lease_ttl,
-                      .slots = slots_of(options_),
-                      .adopts_all = options_.adopts,
-                      .random = random_number,
-                      .nudge = [folder](const std::string& incarnation, const std::string& text) {
-                        send_nudge(folder, incarnation, text);
-                      }});
-  incarnation_.emplace(settings->self.incarnation);
-  settings_ = std::move(settings);
-}
-
 Result<void> Engine::Body::open_stores() {
-  const auto connect = [this] {
-    return open_sqlite_store({.path = options_.store, .durability = options_.durability});
-  };
-  auto writer = connect();
-  if (!writer) {
-    return tl::unexpected<Error>{std::move(writer).error()};
+  const ProcessIdentity& process = this_process();
+  const ReplicaIdentity self{.replica = options_.replica.empty()
+                                            ? process.host + "-" + std::to_string(process.pid)
+                                            : options_.replica,
+                             .incarnation = random_id(),
+                             .process = process};
+  incarnation_.emplace(self.incarnation);
+  auto stores = open_engine_stores(options_, self, clock_);
+  if (!stores) {
+    return tl::unexpected<Error>{std::move(stores).error()};
   }
-  auto reader = connect();
-  if (!reader) {
-    return tl::unexpected<Error>{std::move(reader).error()};
-  }
-  auto leases = open_sqlite_lease_store(lease_path(options_.store), settings_->self, clock_);
-  if (!leases) {
-    return tl::unexpected<Error>{std::move(leases).error()};
-  }
-  store_ = *std::move(writer);
-  reader_ = std::make_shared<SharedStore>(*std::move(reader));
-  leases_ = *std::move(leases);
-  feed_ = std::make_unique<EventFeed>(reader_, options_.tick);
+  stores_.emplace(*std::move(stores));
+  feed_ = std::make_unique<EventFeed>(stores_->reader, options_.tick);
+  settings_ = std::make_shared<ReplicaSettings>(ReplicaSettings{
+      .self = self,
+      .clock = &clock_,
+      .tick = options_.tick,
+      .lease_ttl = options_.lease_ttl,
+      .slots = slots_of(options_),
+      .adopts_all = options_.adopts,
+      .outputs = stores_->reader,
+      .random = random_number,
+      .nudge = [folder = stores_->folder](const std::string& incarnation, const std::string& text) {
+        send_nudge(folder, incarnation, text);
+      }});
   return {};
 }
 
@@ -176,20 +157,17 @@ void Engine::Body::spawn_actors() {
   executors_.push_back(tasks_);
   executors_.push_back(make_builtin_tasks(clock_));
   executors_.push_back(make_process_executor(
-      {.folder = store_folder(options_.store), .incarnation = settings_->self.incarnation},
-      clock_));
+      {.folder = stores_->folder, .incarnation = settings_->self.incarnation}, clock_));
   std::vector<Executor*> executors;
   for (const auto& executor : executors_) {
     executors.push_back(executor.get());
   }
-  auto settings = std::make_shared<ReplicaSettings>(*settings_);
-  settings->outputs = reader_;
-  settings_ = std::move(settings);
   system_ = std::make_unique<caf::actor_system>(config_);
-  actors_ = spawn_replica(*system_, {store_.get(), leases_.get(), executors, settings_},
-                          Placement::threads,
-                          {.on_run_left = [this](const RunLeft&) { departures_.add(); },
-                           .on_commit = [this](const RunId& run) { feed_->grown(run); }});
+  actors_ =
+      spawn_replica(*system_, {stores_->writer.get(), stores_->leases.get(), executors, settings_},
+                    Placement::threads,
+                    {.on_run_left = [this](const RunLeft&) { departures_.add(); },
+                     .on_commit = [this](const RunId& run) { feed_->grown(run); }});
   sink_ = make_report_sink(actors_->colleagues.custodian);
 }
 
@@ -203,7 +181,7 @@ Result<void> Engine::Body::open_executors() {
 }
 
 Result<void> Engine::Body::open_nudges() {
-  auto nudges = open_nudge_receiver(store_folder(options_.store), settings_->self.incarnation,
+  auto nudges = open_nudge_receiver(stores_->folder, settings_->self.incarnation,
                                     [supervisor = actors_->supervisor](std::string text) {
                                       caf::anon_send(supervisor, Nudged{std::move(text)});
                                     });
@@ -249,6 +227,21 @@ std::optional<RunStatus> Engine::Body::held_status(const Condition& condition) {
     status->parked = condition.parked;
   }
   return status;
+}
+
+std::vector<ActorDescription> Engine::Body::describe() {
+  std::vector<ActorDescription> all;
+  const auto add = [&](const auto& actor) {
+    if (auto description = ask<ActorDescription>(*system_, actor, Describe{})) {
+      all.push_back(*std::move(description));
+    }
+  };
+  add(actors_->supervisor);
+  add(actors_->colleagues.store);
+  add(actors_->colleagues.lock_manager);
+  add(actors_->colleagues.slot_broker);
+  add(actors_->colleagues.custodian);
+  return all;
 }
 
 RunList Engine::Body::runs() {

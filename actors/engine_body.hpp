@@ -3,10 +3,9 @@
 
 #include "actors/assembly.hpp"
 #include "actors/departures.hpp"
+#include "actors/engine_stores.hpp"
 #include "actors/event_feed.hpp"
-#include "actors/shared_store.hpp"
 #include "executors/task_pool.hpp"
-#include "persistence/nudge.hpp"
 #include "platform/incarnations.hpp"
 #include "platform/system_clock.hpp"
 #include "stagecall/engine.hpp"
@@ -14,13 +13,14 @@
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace stagecall {
+
+class NudgeReceiver;
 
 /// Thread-safe once it is open. Its actors live in a system of its own: a host that blocks its own
 /// scheduler's threads cannot make it lose leases.
@@ -40,22 +40,20 @@ class Engine::Body {
   Condition condition(const RunId& run);
   /// The run as its actor here sees it; none = it is not held here, or does not answer.
   std::optional<RunStatus> held_status(const Condition& condition);
+  std::vector<ActorDescription> describe();
   void drain(Duration grace);
 
-  SharedStore& reader() { return *reader_; }
+  SharedStore& reader() { return *stores_->reader; }
   Departures& departures() { return departures_; }
   EventFeed& feed() { return *feed_; }
   const Clock& clock() const { return clock_; }
   const SharedSettings& settings() const { return settings_; }
 
  private:
-  using Connect = std::function<Result<std::unique_ptr<Store>>()>;
-
   explicit Body(EngineOptions options);
   Result<void> open_stores();
   Result<void> open_executors();
   Result<void> open_nudges();
-  void make_settings();
   void spawn_actors();
   RunList runs();
 
@@ -63,10 +61,7 @@ class Engine::Body {
   SystemClock clock_;
   SharedSettings settings_;
   std::optional<LiveIncarnation> incarnation_;
-  Connect connect_;
-  std::unique_ptr<Store> store_;         // the store actor's
-  std::shared_ptr<SharedStore> reader_;  // abandoned tasks may still read
-  std::unique_ptr<LeaseStore> leases_;
+  std::optional<EngineStores> stores_;
   std::unique_ptr<EventFeed> feed_;
   std::unique_ptr<ReportSink> sink_;
   std::shared_ptr<TaskPool> tasks_;

@@ -3,15 +3,16 @@
 
 #include <chrono>
 #include <cstdio>
+#include <string>
 
 int main() {
   using namespace std::chrono_literals;
 
   // [hello]
   auto engine = stagecall::Engine::open({.store = "hello.db"}).value();
-  engine.register_task("say", [](stagecall::TaskContext& task) {
+  const auto registered = engine.register_task("say", [](stagecall::TaskContext& task) {
     std::printf("%s says %s\n", task.key().text().c_str(), task.params().c_str());
-  }).value();
+  });
 
   stagecall::Pipeline hello{"hello"};
   hello.task("first", "say").params(R"({"text": "hello"})");
@@ -21,5 +22,5 @@ int main() {
   const auto status = engine.wait(run, 1min).value();
   // [hello]
   std::printf("%s %s\n", run.text().c_str(), std::string{name_of(status.state)}.c_str());
-  return status.state == stagecall::RunState::succeeded ? 0 : 1;
+  return registered && status.state == stagecall::RunState::succeeded ? 0 : 1;
 }

@@ -6,23 +6,37 @@
 #include <stdexcept>
 #include <string>
 
+namespace {
+
 using namespace std::chrono_literals;
+
+// [tasks]
+void fetch(stagecall::TaskContext& task) {
+  if (task.key().attempt.value < 3) {
+    throw std::runtime_error{"the network is down"};  // fails this attempt, not the process
+  }
+  if (auto kept = task.output(R"({"rows": 42})"); !kept) {
+    task.fail(kept.error().message);
+  }
+}
+
+void count(stagecall::TaskContext& task) {
+  const auto inputs = task.inputs().value();  // by node: what the dependencies have left
+  if (auto kept = task.output(R"({"seen": )" + inputs.at("fetch") + "}"); !kept) {
+    task.fail(kept.error().message);
+  }
+}
+// [tasks]
+
+}  // namespace
 
 int main() {
   auto engine = stagecall::Engine::open({.store = ":memory:"}).value();
+  if (!engine.register_task("fetch", fetch) || !engine.register_task("count", count)) {
+    return 1;
+  }
 
   // [retry]
-  engine.register_task("fetch", [](stagecall::TaskContext& task) {
-    if (task.key().attempt.value < 3) {
-      throw std::runtime_error{"the network is down"};  // fails this attempt, not the process
-    }
-    task.output(R"({"rows": 42})").value();
-  }).value();
-  engine.register_task("count", [](stagecall::TaskContext& task) {
-    const auto inputs = task.inputs().value();  // by node: what the dependencies have left
-    task.output(R"({"seen": )" + inputs.at("fetch") + "}").value();
-  }).value();
-
   stagecall::Pipeline report{"report"};
   report.task("fetch", "fetch").retry({.attempts_max = 3, .delay = 10ms});
   report.task("count", "count").after({"fetch"});

@@ -11,9 +11,13 @@ namespace {
 
 stagecall::Engine open() {
   auto engine = stagecall::Engine::open({.store = "approval.db"}).value();
-  engine.register_task("deploy", [](stagecall::TaskContext& task) {
-    std::printf("deploys on the word of %s\n", task.inputs().value().at("approve").c_str());
-  }).value();
+  engine
+      .register_task("deploy",
+                     [](stagecall::TaskContext& task) {
+                       std::printf("deploys on the word of %s\n",
+                                   task.inputs().value().at("approve").c_str());
+                     })
+      .value();
   return engine;
 }
 

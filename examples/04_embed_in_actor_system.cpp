@@ -1,11 +1,10 @@
 // A host that is made of actors: it talks to the engine by typed messages, and an actor of its own
 // is told what happens.
-#include <stagecall/caf.hpp>
-#include <stagecall/stagecall.hpp>
-
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/event_based_actor.hpp>
+#include <stagecall/caf.hpp>
+#include <stagecall/stagecall.hpp>
 
 #include <cstdio>
 #include <string>

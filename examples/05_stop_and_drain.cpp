@@ -14,13 +14,16 @@ int main() {
   auto engine = stagecall::Engine::open({.store = "drain.db", .slots = 2}).value();
 
   // [token]
-  engine.register_task("watch", [](stagecall::TaskContext& task) {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock lock{mutex};
-    // Returns as soon as the attempt is to end: a stop, its timeout, a drain.
-    changed.wait_for(lock, task.stop_token(), 1h, [] { return false; });
-  }).value();
+  engine
+      .register_task("watch",
+                     [](stagecall::TaskContext& task) {
+                       std::mutex mutex;
+                       std::condition_variable_any changed;
+                       std::unique_lock lock{mutex};
+                       // Returns as soon as the attempt is to end: a stop, its timeout, a drain.
+                       changed.wait_for(lock, task.stop_token(), 1h, [] { return false; });
+                     })
+      .value();
   // [token]
 
   stagecall::Pipeline watch{"watch"};

@@ -22,8 +22,8 @@ struct Limits {
   Duration news_wait{100};                  // an attempt that began to run is recorded by then
   std::uint32_t slots_max = 100'000;        // of one engine
   std::uint32_t task_threads_max = 10'000;  // of one engine
-  std::size_t nodes_listed_max = 100;    // running nodes that a status names
-  std::size_t culprits_listed_max = 20;  // nodes that an explanation names
+  std::size_t nodes_listed_max = 100;       // running nodes that a status names
+  std::size_t culprits_listed_max = 20;     // nodes that an explanation names
   // The store's path.
   std::size_t batch_writes_max = 512;  // run writes in one transaction
   Duration busy_timeout{30'000};       // waited for another process's transaction

@@ -105,7 +105,8 @@ Result<std::vector<LiveRun>> MemoryStore::live_runs() {
   std::vector<LiveRun> live;
   for (const RunId& run : content_->live) {
     const RunRow& row = find(run)->row;
-    live.push_back({row.run, row.term, row.owner, row.created_at, row.summary.due_at});
+    live.push_back(
+        {row.run, row.definition, row.term, row.owner, row.created_at, row.summary.due_at});
   }
   // They come in the order of their ids, which decides among those due at the same time.
   std::stable_sort(live.begin(), live.end(), [](const LiveRun& one, const LiveRun& other) {

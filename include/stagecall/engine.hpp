@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -155,6 +156,10 @@ class Engine {
   /// scheduled; those scheduled elsewhere are seen within a tick. A slow callback delays only its
   /// own subscription: what it has not been told yet waits in the store.
   Result<Subscription> subscribe(const EventFilter& filter, EventCallback callback);
+
+  /// What this engine has done, by `actor.counter`: `store.commits`, `store.writes`,
+  /// `supervisor.adopted`, `custodian.launched`, … Counted from its opening.
+  std::map<std::string, std::uint64_t> counters();
 
   /// Starts nothing more; attempts may go on for the grace, then they end as interrupted. Returns
   /// when all is recorded and released, at latest a few seconds after the grace. Afterwards the

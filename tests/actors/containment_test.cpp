@@ -57,10 +57,26 @@ TEST_CASE("an executor that throws at a submit fails that attempt, other runs go
   CHECK(world.state(good) == RunState::succeeded);
 }
 
-TEST_CASE("a node that no executor here runs is rejected, and named") {
+TEST_CASE("T13: a run that nothing here runs is held by nobody, until a task is registered") {
   World world;
   world.executor().runs_everything = false;
   const RunId run = world.start(pipeline("p", {task("a")}));
+  world.advance(11s);
+  CHECK(world.row(run).owner.empty());
+  const auto& supervisor = world.replica().actors->supervisor;
+  CHECK(world.ask<Condition>(supervisor, ConditionOf{run}).lacking == "task \"work\"");
+  world.executor().runs_everything = true;
+  caf::anon_send(supervisor, TasksChanged{});
+  world.run();
+  CHECK(world.nodes(run, NodeState::submitted) == 1);
+}
+
+TEST_CASE("a node whose executor no longer runs it is rejected, and named") {
+  World world(1);
+  const RunId run = world.start(pipeline("p", {task("a"), task("b", {"a"})}));
+  world.run();
+  world.executor().runs_everything = false;
+  world.executor().end("a");
   world.run();
   CHECK(world.state(run) == RunState::failed);
   REQUIRE(world.replica().left.size() == 1);
@@ -83,6 +99,7 @@ struct SilentStore : StoreHandle::base {
         [](const Describe&) { return ActorDescription{}; },
         [this](const WriteRequest&) { return keep<WriteResponse>(); },
         [this](const LoadRun&) { return keep<LoadRunResponse>(); },
+        [this](const LoadDefinition&) { return keep<DefinitionResponse>(); },
         [this](const ReadRow&) { return keep<RowResponse>(); },
         [this](const ReadInbox&) {
           auto promise = keep<InboxResponse>();

@@ -235,9 +235,9 @@ void check_lookups(const Connect& connect) {
   const RunRow gone = ended(*store, started(*store, start_of("d")));
   CHECK(store->runs().value() == std::vector{a, b, c, gone});
   CHECK(store->live_runs().value() ==
-        std::vector<LiveRun>{{c.run, Term{0}, "", wall(1'000), wall(1'500)},
-                             {a.run, Term{1}, "first", wall(1'000), wall(2'000)},
-                             {b.run, Term{1}, "first", wall(1'000), std::nullopt}});
+        std::vector<LiveRun>{{c.run, c.definition, Term{0}, "", wall(1'000), wall(1'500)},
+                             {a.run, a.definition, Term{1}, "first", wall(1'000), wall(2'000)},
+                             {b.run, b.definition, Term{1}, "first", wall(1'000), std::nullopt}});
 
   const auto other = connect();
   CHECK(store->store_id() == other->store_id());
