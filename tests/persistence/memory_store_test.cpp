@@ -55,7 +55,10 @@ TEST_CASE("store contract in memory: data version") {
 TEST_CASE("R3: 20 threads on each of two connections in memory start one pipeline: one row") {
   check_parallel_starts(connect_in_memory());
 }
-TEST_CASE("R4: of many stops on two connections in memory one is stored") {
+TEST_CASE("S1: two writers and a reader at once lose nothing, in memory") {
+  check_parallel_appends(connect_in_memory());
+}
+TEST_CASE("R4: of many stops on as many connections in memory one is stored") {
   check_parallel_stops(connect_in_memory());
 }
 

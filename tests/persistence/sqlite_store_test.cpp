@@ -93,6 +93,10 @@ TEST_CASE("store contract: data version") {
   const TempFolder folder;
   check_data_version(connect_to(folder));
 }
+TEST_CASE("S1: two writers and a reader at once lose nothing, on one SQLite file") {
+  const TempFolder folder;
+  check_parallel_appends(connect_to(folder));
+}
 TEST_CASE("R4: of many stops on as many connections one is stored") {
   const TempFolder folder;
   check_parallel_stops(connect_to(folder));

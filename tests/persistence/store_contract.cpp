@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -202,6 +203,14 @@ void check_batches(const Connect& connect) {
     CHECK(connect()->run(other.run).value().last_seq == Seq{2});
     CHECK(started(*store, start_of("s")).run == RunId{"s", 1});
   }
+  SUBCASE("an append that breaks a constraint at its end leaves nothing of its beginning") {
+    AppendPass append = append_to(row);
+    append.outputs = {{NodeIndex{1}, Attempt{1}, "kept"}, {NodeIndex{2}, Attempt{0}, "of none"}};
+    CHECK(code_of(write_one<AppendReply>(*store, append)) == "internal");
+    CHECK(store->run(row.run).value() == row);
+    CHECK(store->raw_history(row.run).value().size() == 1);
+    CHECK(store->outputs(row.run, {NodeIndex{1}}).value().empty());
+  }
   SUBCASE("later writes of a batch see the earlier ones") {
     const auto replies =
         store->write({start_of("r"), start_of("r"), OpenTerm{{"r", 1}, Term{1}, replica("second")}})
@@ -295,6 +304,41 @@ void check_parallel_starts(const Connect& connect) {
   CHECK(runs == std::set{RunId{"p", 1}});
   CHECK(created == 1);
   CHECK(stores[0]->runs().value().size() == 1);
+}
+
+void check_parallel_appends(const Connect& connect) {
+  constexpr std::uint64_t rounds = 100;
+  const RunRow shared = started(*connect(), start_of("shared"));
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (const std::string name : {"one", "two"}) {
+    threads.emplace_back([&, name, store = std::shared_ptr{connect()}] {
+      auto row = write_one<RunStartedReply>(*store, start_of(name)).value().row;
+      for (std::uint64_t i = 0; i < rounds; ++i) {
+        const auto replies = store->write({append_to(row), report_of(shared.run)});
+        failures += replies && replies->at(0) && replies->at(1) ? 0 : 1;
+        ++row.last_seq.value;
+      }
+    });
+  }
+  threads.emplace_back([&, store = std::shared_ptr{connect()}] {
+    while (failures == 0) {
+      const auto rows = store->inbox(shared.run, 10 * rounds);
+      const auto history = store->history({"one", 1}, Seq{0});
+      failures += rows && history && store->live_runs() && store->data_version() ? 0 : 1;
+      if (rows && rows->size() == 2 * rounds) {
+        break;
+      }
+    }
+  });
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  CHECK(failures == 0);
+  const auto store = connect();
+  CHECK(store->run({"one", 1}).value().last_seq == Seq{rounds + 1});
+  CHECK(store->raw_history({"two", 1}).value().size() == rounds + 1);
+  CHECK(store->inbox(shared.run, 10 * rounds).value().size() == 2 * rounds);
 }
 
 void check_parallel_stops(const Connect& connect) {

@@ -28,6 +28,8 @@ void check_lookups(const Connect& connect);
 void check_data_version(const Connect& connect);
 /// R3: starts of one pipeline by many threads on two connections.
 void check_parallel_starts(const Connect& connect);
+/// S1: two writers and a reader at once, each on its own connection: nothing is lost.
+void check_parallel_appends(const Connect& connect);
 /// R4: stops of one run by many threads, each on its own connection.
 void check_parallel_stops(const Connect& connect);
 
