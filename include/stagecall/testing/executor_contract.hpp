@@ -109,7 +109,7 @@ class Trial {
   std::unique_ptr<Executor> executor;
 
   /// Submits it under a new key.
-  AttemptKey start(const NodeSpec& node) {
+  AttemptKey start(const NodeSpec& node) const {
     const Launch launch = launch_of(node);
     executor->submit({launch});
     return launch.key;
@@ -240,9 +240,9 @@ inline void check_kinds(const ExecutorSubject& subject) {
   check_can(subject.endless, true, "the endless node");
   check_can(external, false, "an external node");
   const AttemptKey key = trial.start(external);
-  constexpr std::string_view kPromise = "what it cannot run is rejected";
-  trial.await_end(kPromise, key, OutcomeKind::rejected);
-  trial.close_and_check({key}, kPromise);
+  constexpr std::string_view promise = "what it cannot run is rejected";
+  trial.await_end(promise, key, OutcomeKind::rejected);
+  trial.close_and_check({key}, promise);
 }
 
 inline void check_success(const ExecutorSubject& subject) {
@@ -277,6 +277,7 @@ inline void check_batches(const ExecutorSubject& subject) {
     trial.await_end("each of a batch is launched", key, OutcomeKind::succeeded);
   }
   std::vector<std::size_t> before;
+  before.reserve(keys.size());
   for (const AttemptKey& key : keys) {
     before.push_back(trial.count(key));
   }
@@ -312,7 +313,7 @@ inline void check_cancel(const ExecutorSubject& subject, CancelReason reason, Ou
 }
 
 inline void check_early_cancel(const ExecutorSubject& subject) {
-  constexpr std::string_view kPromise =
+  constexpr std::string_view promise =
       "a cancel before its submit makes that end as stopped, unlaunched";
   Trial trial{subject};
   std::vector<AttemptKey> keys;
@@ -321,24 +322,24 @@ inline void check_early_cancel(const ExecutorSubject& subject) {
     keys.push_back(launch.key);
     trial.executor->cancel({{launch.key, reason, Duration{1'000}}});
     trial.executor->submit({launch});
-    const SaysEnded end = trial.await_end(kPromise, launch.key, OutcomeKind::stopped);
+    const SaysEnded end = trial.await_end(promise, launch.key, OutcomeKind::stopped);
     trial.executor->submit({launch});
     trial.check_answer(kRepeated, launch.key, end);
   }
-  trial.close_and_check(keys, kPromise);
+  trial.close_and_check(keys, promise);
 }
 
 inline void check_launch_guard(const ExecutorSubject& subject) {
-  constexpr std::string_view kPromise = "past its trusted_until an attempt is not launched";
+  constexpr std::string_view promise = "past its trusted_until an attempt is not launched";
   Trial trial{subject};
   Launch launch = launch_of(subject.quick);
   launch.trusted_until = BootTime{Duration{0}};
   trial.executor->submit({launch});
-  const SaysEnded end = trial.await_end(kPromise, launch.key, OutcomeKind::not_launched);
+  const SaysEnded end = trial.await_end(promise, launch.key, OutcomeKind::not_launched);
   launch.trusted_until = BootTime::max();
   trial.executor->submit({launch});
   trial.check_answer(kRepeated, launch.key, end);
-  trial.close_and_check({launch.key}, kPromise);
+  trial.close_and_check({launch.key}, promise);
 }
 
 inline void check_strangers(const ExecutorSubject& subject) {
@@ -349,18 +350,18 @@ inline void check_strangers(const ExecutorSubject& subject) {
     trial.check_answer("what a dead engine launched is absent, proven", key,
                        SaysAbsent{.proven = true}, false);
   } else {
-    constexpr std::string_view kPromise = "what a dead engine launched does not run here";
+    constexpr std::string_view promise = "what a dead engine launched does not run here";
     trial.executor->query({{key, "gone", false}});
-    const AttemptNews answer = trial.await(kPromise, key, "absent, ended or unknown");
-    trial.check(!std::holds_alternative<SaysAlive>(answer), kPromise, key,
+    const AttemptNews answer = trial.await(promise, key, "absent, ended or unknown");
+    trial.check(!std::holds_alternative<SaysAlive>(answer), promise, key,
                 "absent, ended or unknown");
-    trial.check_unlaunched(kPromise, key);
+    trial.check_unlaunched(promise, key);
   }
   trial.close();
 }
 
 inline void check_close(const ExecutorSubject& subject) {
-  constexpr std::string_view kPromise = "close ends what runs as interrupted, and reports it";
+  constexpr std::string_view promise = "close ends what runs as interrupted, and reports it";
   Trial trial{subject};
   const AttemptKey ended = trial.start(subject.quick);
   trial.await_end("what succeeds is reported so", ended, OutcomeKind::succeeded);
@@ -370,8 +371,8 @@ inline void check_close(const ExecutorSubject& subject) {
   }
   trial.close();
   for (const AttemptKey& key : keys) {
-    trial.check(trial.has_ended(key), kPromise, key, "ended interrupted before close returned");
-    trial.await_end(kPromise, key, OutcomeKind::interrupted);
+    trial.check(trial.has_ended(key), promise, key, "ended interrupted before close returned");
+    trial.await_end(promise, key, OutcomeKind::interrupted);
     trial.check_history(key);
   }
   trial.check_history(ended);
