@@ -19,7 +19,8 @@ namespace stagecall::testing {
 class CliFixture {
  public:
   CliFixture() {
-    for (const char* kept : {"PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"}) {
+    for (const char* kept :
+         {"PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}) {
       if (const char* value = std::getenv(kept)) {
         environment_[kept] = value;
       }
