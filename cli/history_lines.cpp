@@ -12,11 +12,10 @@ namespace {
 
 std::string_view kind_of(const Event& event) {
   static constexpr std::array<std::string_view, std::variant_size_v<Event>> kKinds{
-      "run_started",     "term_opened",       "attempt_submitted",
-      "attempt_running", "attempt_absent",    "attempt_unreachable",
-      "attempt_found",   "attempt_timed_out", "attempt_ended",
-      "backoff_ended",   "node_forced",       "stop_requested",
-      "run_timed_out",   "run_ended"};
+      "run_started",    "term_opened",         "attempt_submitted", "attempt_running",
+      "attempt_absent", "attempt_unreachable", "attempt_found",     "attempt_timed_out",
+      "attempt_ended",  "backoff_ended",       "node_forced",       "stop_requested",
+      "run_timed_out",  "run_ended",           "node_carried"};
   return kKinds[event.index()];
 }
 
@@ -74,6 +73,11 @@ struct AddDetails {
     line["reason"] = event.reason;
   }
   void operator()(const StopRequested& event) const { line["reason"] = event.reason; }
+  void operator()(const NodeCarried& event) const {
+    if (event.has_succeeded) {
+      line["outcome"] = name_of(OutcomeKind::succeeded);
+    }
+  }
   void operator()(const RunEnded& event) const { line["status"] = name_of(event.result); }
   template <class Other>
   void operator()(const Other& /*event*/) const {}

@@ -27,6 +27,7 @@ struct Limits {
   Duration busy_timeout{30'000};        // waited for another process's transaction
   Duration store_retry{1'000};          // between two tries of an append that failed
   std::size_t inbox_read_max = 1'000;   // rows taken by one pass
+  std::size_t prune_runs_max = 100;     // removed in one transaction
   std::size_t departures_max = 10'000;  // ended runs that a replica remembers for those who wait
   // Leases.
   Duration lease_ttl{15'000};  // 1 s … 10 min
