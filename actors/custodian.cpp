@@ -77,7 +77,7 @@ Custodian::behavior_type Custodian::make_behavior() {
         }
         return ActorDescription{"custodian", "custodian", handled(), std::move(counters)};
       },
-      [this](const WhatLacks& request) { return Lacking{lacking(*request.definition)}; },
+      [this](const WhatLacks& request) { return lacking(*request.definition); },
       [this](const AttachRun& request) { attach(request); },
       [this](const LaunchOrder& order) { submit(order); },
       [this](const WithholdLaunches& order) { withhold(order); },
@@ -136,13 +136,17 @@ Executor* Custodian::executor_of(const NodeSpec& node) const {
   return nullptr;
 }
 
-std::string Custodian::lacking(const Definition& definition) const {
+Lacking Custodian::lacking(const Definition& definition) const {
+  Lacking lacking;
   for (const NodeIndex node : definition.actions()) {
     if (executor_of(definition.node(node)) == nullptr) {
-      return action_text(definition.node(node));
+      lacking.actions.push_back(node);
     }
   }
-  return {};
+  if (!lacking.actions.empty()) {
+    lacking.what = action_text(definition.node(lacking.actions.front()));
+  }
+  return lacking;
 }
 
 void Custodian::submit(const LaunchOrder& order) {

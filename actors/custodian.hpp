@@ -40,7 +40,7 @@ class Custodian : public Observed<CustodianHandle::base> {
     std::optional<SaysEnded> end{};  // told to the run's actor, which may end before it is recorded
   };
 
-  std::string lacking(const Definition& definition) const;
+  Lacking lacking(const Definition& definition) const;
   void attach(const AttachRun& request);
   void detach(const caf::actor_addr& actor);
   Executor* executor_of(const NodeSpec& node) const;

@@ -5,6 +5,7 @@
 #include "actors/engine_body.hpp"
 #include "actors/run_reader.hpp"
 #include "core/admission.hpp"
+#include "core/explain.hpp"
 #include "formats/output_text.hpp"
 
 #include <algorithm>
@@ -196,6 +197,34 @@ Result<std::optional<std::string>> Engine::output(const RunId& run, const std::s
   }
   const auto found = outputs->find(node);
   return found == outputs->end() ? std::nullopt : std::optional{std::move(found->second)};
+}
+
+Result<std::vector<NodeExplanation>> Engine::explain(const RunId& run, const std::string& node) {
+  const auto row = read_row(body_->reader(), run);
+  if (!row) {
+    return same_error(row);
+  }
+  const auto state = read_state(body_->reader(), *row);
+  if (!state) {
+    return same_error(state);
+  }
+  std::optional<NodeIndex> index;
+  if (!node.empty()) {
+    index = state->definition().find(node);
+    if (!index) {
+      return fail(ErrorCode::not_found, run.text() + " has no node \"" + node + '"');
+    }
+  }
+  const Condition condition = body_->condition(run);
+  ExplainContext context{.now = body_->clock().wall(),
+                         .parked = condition.parked,
+                         .quarantined = condition.quarantined};
+  if (condition.actor) {
+    context.holder = body_->settings()->self.replica;
+  } else {
+    context.without_executor = body_->without_executor(state->shared_definition());
+  }
+  return stagecall::explain(*state, context, index);
 }
 
 Result<Subscription> Engine::subscribe(const EventFilter& filter, EventCallback callback) {

@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Engine::Body {
   Condition condition(const RunId& run);
   /// The run as its actor here sees it; none = it is not held here, or does not answer.
   std::optional<RunStatus> held_status(const Condition& condition);
+  /// The nodes that nothing here runs.
+  std::set<NodeIndex> without_executor(const std::shared_ptr<const Definition>& definition);
   std::vector<ActorDescription> describe();
   void drain(Duration grace);
 

@@ -208,7 +208,8 @@ struct WhatLacks {
   std::shared_ptr<const Definition> definition;  // shared with its runs
 };
 struct Lacking {
-  std::string what{};  ///< `task "checksum"`; empty = nothing
+  std::string what{};                ///< `task "checksum"`; empty = nothing
+  std::vector<NodeIndex> actions{};  ///< one node for each thing that nothing here runs
 };
 
 using CustodianHandle =

@@ -1,6 +1,7 @@
 #include "actors/pipeline_actor.hpp"
 
 #include "core/append_remedy.hpp"
+#include "core/explain.hpp"
 #include "core/invariants.hpp"
 
 #include <algorithm>
@@ -473,7 +474,8 @@ RunStatus PipelineActor::status() const {
           .elapsed = end - run.started_at,
           .nodes = run.counts,
           .passes = passes_,
-          .failed = state_.failures()};
+          .failed = state_.failures(),
+          .running = running_nodes(state_, now())};
 }
 
 }  // namespace stagecall

@@ -1,7 +1,10 @@
 #include "cli/command_line.hpp"
 
+#include "core/refusal.hpp"
+
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string_view>
@@ -51,14 +54,16 @@ constexpr std::array kCommands{
     CommandSpec{"history", "what was decided, when, by whom", {{{"RUN", &Arguments::run}}}},
     CommandSpec{
         "logs", "what a command printed", {{{"RUN", &Arguments::run}, {"NODE", &Arguments::node}}}},
+    CommandSpec{"explain",
+                "why nodes do not run",
+                {{{"RUN", &Arguments::run}, {"NODE", &Arguments::node, false}}}},
     CommandSpec{"validate", "check a pipeline file", {{{"FILE", &Arguments::file}}}},
     CommandSpec{"verify",
                 "prove from history that the rules were kept",
                 {{{"RUN", &Arguments::run, false}}}},
+    CommandSpec{"prune", "remove runs that ended long ago, with all that is kept of them"},
     CommandSpec{"serve", "not in this release", {}, false},
     CommandSpec{"inspect", "not in this release", {}, false},
-    CommandSpec{"explain", "not in this release", {}, false},
-    CommandSpec{"prune", "not in this release", {}, false},
 };
 
 void add_common_options(CLI::App& command, CommandLine& line) {
@@ -118,8 +123,19 @@ void add_own_options(CLI::App& command, Arguments& arguments) {
   if (name == "history" || name == "logs") {
     command.add_flag("--follow", arguments.follow, "not in this release");
   }
+  if (name == "prune") {
+    command
+        .add_option("--older-than", arguments.older_than,
+                    "runs that ended so long ago or longer, from 0s on")
+        ->option_text("D")
+        ->required();
+  }
   if (name == "start") {
-    command.add_option("--from-failed", arguments.from_failed, "not in this release");
+    command
+        .add_option("--from-failed", arguments.from_failed,
+                    "the next run of this one's definition: what succeeded is carried, the rest "
+                    "runs")
+        ->option_text("RUN");
   }
 }
 
@@ -127,9 +143,13 @@ void add_commands(CLI::App& app, CommandLine& line) {
   for (const CommandSpec& spec : kCommands) {
     CLI::App* command = app.add_subcommand(spec.name, spec.help);
     command->callback([&line, command] {
-      const CLI::Option* run = command->get_option_no_throw("RUN");
+      const auto has = [command](const char* name) {
+        const CLI::Option* positional = command->get_option_no_throw(name);
+        return positional != nullptr && positional->count() > 0;
+      };
       line.command = command->get_name();
-      line.arguments.names_run = run != nullptr && run->count() > 0;
+      line.arguments.names_run = has("RUN");
+      line.arguments.names_node = has("NODE");
     });
     if (!spec.is_listed) {
       // Refused as a whole, whatever follows.
@@ -147,6 +167,13 @@ void add_commands(CLI::App& app, CommandLine& line) {
     add_own_options(*command, line.arguments);
     add_common_options(*command, line);
   }
+}
+
+/// What stands where a command should; empty: nothing does.
+std::string first_word(int argc, const char* const* argv) {
+  const auto* const word = std::find_if(
+      argv + 1, argv + argc, [](const char* text) { return *text != '\0' && *text != '-'; });
+  return word == argv + argc ? std::string{} : std::string{*word};
 }
 
 }  // namespace
@@ -168,7 +195,11 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
     const auto used = app.get_subcommands();
     const std::string help =
         "stagecall " + (used.empty() ? std::string{} : used.front()->get_name() + " ") + "--help";
-    return fail(ErrorCode::invalid_argument, std::string{error.what()} + "; see " + help);
+    const std::string unknown = used.empty() ? first_word(argc, argv) : std::string{};
+    return fail(ErrorCode::invalid_argument,
+                (unknown.empty() ? std::string{error.what()}
+                                 : "there is no command " + stagecall::quoted(unknown)) +
+                    "; see " + help);
   }
   return line;
 }

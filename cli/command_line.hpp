@@ -18,8 +18,10 @@ struct Arguments {
   std::string outcome{};
   std::optional<std::string> output{};
   std::optional<std::string> reason{};
-  std::string from_failed{};
+  std::optional<std::string> from_failed{};
+  std::string older_than{};
   bool names_run = false;  ///< an empty RUN is one too: there is none of that name
+  bool names_node = false;
   bool force = false;
   bool follow = false;
 };

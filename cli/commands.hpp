@@ -25,6 +25,10 @@ Result<ExitCode> node_done(const Session& session);
 Result<ExitCode> status(const Session& session);
 Result<ExitCode> history(const Session& session);
 Result<ExitCode> logs(const Session& session);
+Result<ExitCode> explain(const Session& session);
+
+// What removes.
+Result<ExitCode> prune(const Session& session);
 
 // Checks.
 Result<ExitCode> validate(const Session& session);

@@ -1,9 +1,38 @@
 // validate and verify: is the input right, was everything done right.
 #include "cli/commands.hpp"
 #include "cli/run_json.hpp"
+#include "cli/runnable.hpp"
+#include "core/refusal.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+#include <utility>
+#include <variant>
 
 namespace stagecall::cli {
 namespace {
+
+/// What is allowed, and yet hardly meant.
+std::vector<Problem> warnings_of(const Definition& definition, const Clock& clock) {
+  const std::set<NodeIndex> without_executor = nodes_without_executor(definition, clock);
+  std::vector<Problem> warnings;
+  for (std::uint32_t i = 0; i < definition.graph().size(); ++i) {
+    const NodeSpec& node = definition.node(NodeIndex{i});
+    const std::string named = "node " + stagecall::quoted(node.id);
+    std::string message;
+    if (node.trigger == Trigger::any_failed && definition.graph().dependencies(NodeIndex{i}) == 0) {
+      message = named + " never runs: it waits for a failure, and nothing is before it";
+    } else if (without_executor.contains(NodeIndex{i})) {
+      message = named + " cannot be run by this command line, only by a program that has its " +
+                (std::holds_alternative<TaskAction>(node.action) ? "task" : "executor");
+    }
+    if (!message.empty() && warnings.size() < kLimits.problems_max) {
+      warnings.push_back({"/nodes/" + std::to_string(i), excerpt(node.id), std::move(message)});
+    }
+  }
+  return warnings;
+}
 
 /// One run, or every run of the store.
 Result<Verification> verify_what_is_named(const Session& session) {
@@ -27,10 +56,18 @@ Result<ExitCode> validate(const Session& session) {
   if (!definition) {
     return tl::unexpected<Error>{definition.error()};
   }
-  const Json value = definition_json(**definition);
+  Json value = definition_json(**definition);
+  const std::vector<Problem> warnings = warnings_of(**definition, session.clock);
   if (session.output.is_json()) {
+    if (!warnings.empty()) {
+      value["warnings"] = problems_json(warnings);
+    }
     session.output.value(value);
   } else {
+    for (const Problem& warning : warnings) {
+      session.output.note(
+          escaped(session.arguments.file + ": " + warning.where + ": warning: " + warning.message));
+    }
     session.output.line(escaped((*definition)->spec().name) + ": " + value["nodes"].dump() +
                         " nodes, " + value["edges"].dump() + " edges, depth " +
                         value["depth"].dump());

@@ -59,6 +59,7 @@ Result<AttemptKey> find_attempt(Store& store, const RunRow& row, const std::stri
     return tl::unexpected<Error>{history.error()};
   }
   std::optional<AttemptKey> found;
+  bool is_carried = false;
   for (const StoredPass& stored : *history) {
     for (const Event& event : stored.pass.events) {
       const auto* submitted = std::get_if<AttemptSubmitted>(&event);
@@ -66,13 +67,17 @@ Result<AttemptKey> find_attempt(Store& store, const RunRow& row, const std::stri
           (!wanted || *wanted == submitted->attempt)) {
         found = AttemptKey{row.run, node, submitted->attempt, submitted->nonce};
       }
+      const auto* carried = std::get_if<NodeCarried>(&event);
+      is_carried = is_carried || (carried != nullptr && carried->node == *index);
     }
   }
   if (!found) {
-    return fail(ErrorCode::not_found,
-                "node \"" + node + "\" of " + row.run.text() +
-                    (wanted ? " has no attempt " + std::to_string(wanted->value)
-                            : std::string{" has had no attempt yet"}));
+    return fail(
+        ErrorCode::not_found,
+        "node \"" + node + "\" of " + row.run.text() +
+            (wanted ? " has no attempt " + std::to_string(wanted->value)
+                    : std::string{" has had no attempt yet"}) +
+            (is_carried ? "; the run goes on from an earlier one, which has its logs" : ""));
   }
   return *std::move(found);
 }

@@ -1,10 +1,7 @@
-// start, stop and node-done: requests to whoever schedules a run. They need no lease.
+// stop and node-done: requests to whoever schedules a run. They need no lease.
 #include "actors/run_reader.hpp"
 #include "cli/commands.hpp"
-#include "cli/option_sources.hpp"
 #include "core/admission.hpp"
-#include "core/decide.hpp"
-#include "formats/pipeline_file.hpp"
 #include "persistence/nudge.hpp"
 #include "persistence/store_paths.hpp"
 
@@ -18,14 +15,6 @@ namespace stagecall::cli {
 namespace {
 
 constexpr std::size_t kOutputBytesMax = std::size_t{64} << 10;
-
-Result<Reply> write_one(Store& store, Write write) {
-  auto replies = store.write({std::move(write)});
-  if (!replies) {
-    return tl::unexpected<Error>{std::move(replies).error()};
-  }
-  return std::move(replies->front());
-}
 
 /// Durable when it returns; the run's holder is told. False: it changes nothing, so it was not
 /// stored.
@@ -52,22 +41,6 @@ Result<ExitCode> answer(const Session& session, Store& store, const RunId& run, 
   }
   show_run(session, store, *row, {{"changed", changed}});
   return ExitCode::done;
-}
-
-StartRun first_write(const Session& session, const std::shared_ptr<const Definition>& definition) {
-  const PipelineState fresh{definition};
-  const WallTime now = session.clock.wall();
-  const Decision first = begin(fresh, std::nullopt, now);
-  const PipelineSpec& spec = definition->spec();
-  return {.pipeline = spec.name,
-          .definition = write_pipeline(spec),
-          .concurrent_runs = spec.concurrent_runs,
-          .request_id = session.options.request_id,
-          .at = now,
-          .events = first.events,
-          .summary = {.state = first.draft.run().state,
-                      .nodes = first.draft.run().counts,
-                      .due_at = next_due(first.draft, session.options.tick)}};
 }
 
 Result<Outcome> outcome_of(const std::string& text) {
@@ -148,41 +121,6 @@ Result<Attempt> attempt_of(const std::string& text) {
                 "--attempt: \"" + text + "\" is not allowed; give a whole number from 1 on");
   }
   return attempt;
-}
-
-Result<ExitCode> start(const Session& session) {
-  const auto definition = read_file(session);
-  if (!definition) {
-    return tl::unexpected<Error>{definition.error()};
-  }
-  const Options& options = session.options;
-  if (auto made = make_store_folder(options.store); !made) {
-    return tl::unexpected<Error>{std::move(made).error()};
-  }
-  const auto store = open_sqlite_store({.path = options.store, .durability = options.durability});
-  if (!store) {
-    return tl::unexpected<Error>{store.error()};
-  }
-  const auto reply = write_one(**store, first_write(session, *definition));
-  if (!reply) {
-    return tl::unexpected<Error>{reply.error()};
-  }
-  const auto& started = std::get<RunStartedReply>(*reply);
-  if (started.row.run.pipeline != (*definition)->spec().name) {
-    return fail(ErrorCode::different_pipeline,
-                "start " + session.arguments.file + ": the request id " + options.request_id +
-                    " has started " + started.row.run.text() + "; give another one");
-  }
-  if (started.created) {
-    send_nudge(store_folder(options.store), {}, started.row.run.text());
-  } else {
-    const bool is_same = is_run_of(started.row, **definition);
-    session.output.note(
-        escaped(started.row.run.text()) + " is there already" +
-        (is_same ? "" : ", with another definition than " + escaped(session.arguments.file)));
-  }
-  show_run(session, **store, started.row, {{"created", started.created}});
-  return ExitCode::done;
 }
 
 Result<ExitCode> stop(const Session& session) {

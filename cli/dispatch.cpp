@@ -6,8 +6,10 @@
 #include "cli/output.hpp"
 #include "platform/system_clock.hpp"
 
+#include <fcntl.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -26,10 +28,10 @@ struct Command {
   Result<ExitCode> (*execute)(const Session&);
 };
 constexpr std::array kCommands{
-    Command{"run", run},         Command{"wait", wait},     Command{"start", start},
-    Command{"stop", stop},       Command{"status", status}, Command{"node-done", node_done},
-    Command{"history", history}, Command{"logs", logs},     Command{"validate", validate},
-    Command{"verify", verify},
+    Command{"run", run},         Command{"wait", wait},       Command{"start", start},
+    Command{"stop", stop},       Command{"status", status},   Command{"node-done", node_done},
+    Command{"history", history}, Command{"logs", logs},       Command{"validate", validate},
+    Command{"verify", verify},   Command{"explain", explain}, Command{"prune", prune},
 };
 
 void log_to_stderr(const std::string& level) {
@@ -50,9 +52,6 @@ std::optional<std::string> missing_part(const CommandLine& line) {
   }
   if (line.arguments.follow) {
     return line.command + " --follow";
-  }
-  if (!line.arguments.from_failed.empty()) {
-    return "start --from-failed";
   }
   return std::nullopt;
 }
@@ -88,12 +87,22 @@ Result<Options> complete(Options options, const std::string& command) {
   return options;
 }
 
+/// What was handed over closed must not become the number of a file that is opened later: words for
+/// stdout would go into it. Writing fails on what is put there.
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) {
+      return;
+    }
+  }
+}
+
 ExitCode end(const Result<ExitCode>& result, Output& output, const std::string& file) {
   if (!result) {
     output.error(result.error(), file);
   }
   if (!output.flush()) {
-    output.note("stagecall: stdout could not be written whole");
+    output.complaint("stagecall: the answer could not be written whole to stdout");
     return ExitCode::unavailable;
   }
   return result ? *result : exit_code_of(result.error().code);
@@ -102,6 +111,7 @@ ExitCode end(const Result<ExitCode>& result, Output& output, const std::string& 
 }  // namespace
 
 ExitCode dispatch(int argc, const char* const* argv) {
+  occupy_standard_descriptors();
   Output early{asks_for_json(argc, argv), false};
   const auto line = parse_command_line(argc, argv);
   if (!line) {

@@ -64,6 +64,11 @@ struct AddDetails {
     line["reason"] = event.reason;
   }
   void operator()(const StopRequested& event) const { line["reason"] = event.reason; }
+  void operator()(const NodeCarried& event) const {
+    if (event.has_succeeded) {
+      line["outcome"] = name_of(OutcomeKind::succeeded);
+    }
+  }
   void operator()(const RunEnded& event) const { line["status"] = name_of(event.result); }
   template <class Other>
   void operator()(const Other& /*event*/) const {}

@@ -137,6 +137,11 @@ std::vector<GivenOption> options_of_environment() {
 }
 
 Result<std::vector<GivenOption>> options_of_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return fail(ErrorCode::invalid_argument,
+                "cannot read the settings " + path + ": it is a folder; give a TOML file");
+  }
   errno = 0;
   try {
     return options_of_table(toml::parse_file(path), path);

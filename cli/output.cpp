@@ -115,9 +115,13 @@ void Output::bytes(std::string_view bytes) {
 
 void Output::note(std::string_view text) {
   if (!quiet_) {
-    end_progress();
-    write_line(stderr, text);
+    complaint(text);
   }
+}
+
+void Output::complaint(std::string_view text) {
+  end_progress();
+  write_line(stderr, text);
 }
 
 void Output::error(const Error& error, const std::string& file) {

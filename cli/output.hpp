@@ -38,6 +38,8 @@ class Output {
   void bytes(std::string_view bytes);
   /// A line beside the answer, for people; --quiet leaves it out.
   void note(std::string_view text);
+  /// A line that --quiet does not leave out.
+  void complaint(std::string_view text);
   /// An error, in the form asked for. `file`: the input that its problems are about.
   void error(const Error& error, const std::string& file);
   /// Draws the line over the one before it.

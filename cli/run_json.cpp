@@ -61,15 +61,20 @@ Json running_json(const std::vector<RunningNode>& running) {
 Json error_json(const Error& error) {
   Json inner{{"code", name_of(error.code)}, {"message", error.message}};
   if (!error.problems.empty()) {
-    inner["problems"] = Json::array();
-    for (const Problem& problem : error.problems) {
-      inner["problems"].push_back(problem_json(problem));
-    }
+    inner["problems"] = problems_json(error.problems);
   }
   if (!error.cycle.empty()) {
     inner["cycle"] = error.cycle;
   }
   return {{"error", std::move(inner)}};
+}
+
+Json problems_json(const std::vector<Problem>& problems) {
+  Json list = Json::array();
+  for (const Problem& problem : problems) {
+    list.push_back(problem_json(problem));
+  }
+  return list;
 }
 
 Json run_json(const RunReport& report) {
@@ -98,6 +103,23 @@ Json run_json(const RunReport& report) {
     json["quarantined"] = report.quarantined;
   }
   return json;
+}
+
+Json explanations_json(const RunId& run, const std::vector<NodeExplanation>& explanations) {
+  Json nodes = Json::array();
+  for (const NodeExplanation& told : explanations) {
+    Json& node = nodes.emplace_back(Json{{"node", told.node},
+                                         {"state", name_of(told.state)},
+                                         {"reason", name_of(told.reason)},
+                                         {"text", told.text}});
+    if (told.until) {
+      node["until"] = time_text(*told.until);
+    }
+    if (!told.culprits.empty()) {
+      node["culprits"] = told.culprits;
+    }
+  }
+  return {{"run", run.text()}, {"nodes", std::move(nodes)}};
 }
 
 Json definition_json(const Definition& definition) {

@@ -10,14 +10,22 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <vector>
 
 namespace stagecall::cli {
 
 /// {"error":{"code","message","problems"?,"cycle"?}}
 nlohmann::ordered_json error_json(const Error& error);
 
+/// [{"pointer"|"byte","value","message"}], of problems and of warnings
+nlohmann::ordered_json problems_json(const std::vector<Problem>& problems);
+
 /// The run object of run, status and the requests.
 nlohmann::ordered_json run_json(const RunReport& report);
+
+/// {"run","nodes":[{"node","state","reason","text","until"?,"culprits"?}]}
+nlohmann::ordered_json explanations_json(const RunId& run,
+                                         const std::vector<NodeExplanation>& explanations);
 
 /// {"pipeline","nodes","edges","depth"}
 nlohmann::ordered_json definition_json(const Definition& definition);

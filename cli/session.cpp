@@ -91,6 +91,14 @@ Result<FoundRun> open_run(const Session& session) {
   return FoundRun{*std::move(store), *std::move(row)};
 }
 
+Result<Reply> write_one(Store& store, Write write) {
+  auto replies = store.write({std::move(write)});
+  if (!replies) {
+    return tl::unexpected<Error>{std::move(replies).error()};
+  }
+  return std::move(replies->front());
+}
+
 void show_run(const Session& session, Store& store, const RunRow& row, const Json& extra) {
   const RunReport report = report_run(store, row, session.clock.wall());
   if (session.output.is_json()) {

@@ -35,6 +35,9 @@ struct FoundRun {
 /// Opens the store and finds RUN in it.
 Result<FoundRun> open_run(const Session& session);
 
+/// A transaction of this one write.
+Result<Reply> write_one(Store& store, Write write);
+
 /// The run object, for programs or for people, with the members of `extra` after it.
 void show_run(const Session& session, Store& store, const RunRow& row, const Json& extra);
 

@@ -345,9 +345,11 @@ Decision decide(const PipelineState& state, std::span<const Input> inputs,
   return std::move(decider).finish();
 }
 
-Decision begin(const PipelineState& fresh, std::optional<ReplicaIdentity> holder, WallTime now) {
+Decision begin(const PipelineState& fresh, std::optional<ReplicaIdentity> holder, WallTime now,
+               std::span<const NodeCarried> carried) {
   Decision decision{.draft = Draft{fresh, now}};
   decision.events.push_back(RunStarted{});
+  decision.events.insert(decision.events.end(), carried.begin(), carried.end());
   if (holder) {
     decision.events.push_back(TermOpened{*std::move(holder)});
   }

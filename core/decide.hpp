@@ -39,8 +39,10 @@ struct Decision {
 Decision decide(const PipelineState& state, std::span<const Input> inputs,
                 const DecideContext& context);
 
-/// The first pass of a new run; with a holder it opens the first term as well.
-Decision begin(const PipelineState& fresh, std::optional<ReplicaIdentity> holder, WallTime now);
+/// The first pass of a new run; with a holder it opens the first term as well. A rerun brings what
+/// carry_over() gave.
+Decision begin(const PipelineState& fresh, std::optional<ReplicaIdentity> holder, WallTime now,
+               std::span<const NodeCarried> carried = {});
 
 /// When somebody must look at the run again, whatever happens outside; none = only its inbox can
 /// change it. `tick` is the wake-up of a run with open attempts and no deadline.

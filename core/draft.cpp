@@ -223,6 +223,21 @@ void Draft::on(const RunEnded& event) {
   run_.timeout_at = kNever;
 }
 
+/// An external node may have its turn by now, and so its next attempt.
+void Draft::on(const NodeCarried& event) {
+  NodeRecord& record = edit(event.node);
+  record.carried = event.attempt;
+  if (!event.has_succeeded) {
+    record.attempt.value += event.attempt.value;
+    return;
+  }
+  record.attempt = event.attempt;
+  if (has_open_attempt(record.state)) {
+    release_attempt(event.node);
+  }
+  move(event.node, NodeSignal::succeed);
+}
+
 void Draft::move(NodeIndex node, NodeSignal signal) {
   NodeRecord& record = edit(node);
   const auto to = next_state(record.state, signal);

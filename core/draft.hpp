@@ -65,6 +65,7 @@ class Draft {
   void on(const StopRequested& event);
   void on(const RunTimedOut& event);
   void on(const RunEnded& event);
+  void on(const NodeCarried& event);
 
   NodeRecord& edit(NodeIndex node);
   void move(NodeIndex node, NodeSignal signal);

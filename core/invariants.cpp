@@ -78,7 +78,7 @@ class Inspection {
       expect(node.waiting == waiting_[i], name + "counts the dependencies it waits for");
       expect(node.unsuccessful == unsuccessful_[i], name + "counts its unsuccessful dependencies");
       const bool starts_after_all = state_.spec(NodeIndex{i}).trigger != Trigger::any_failed;
-      expect(!starts_after_all || node.attempt.value == 0 || node.waiting == 0,
+      expect(!starts_after_all || node.attempt == node.carried || node.waiting == 0,
              name + "starts after all it waits for");
       expect(!state_.run().begun || node.state != NodeState::blocked || node.waiting > 0,
              name + "is not blocked by nothing");

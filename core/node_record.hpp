@@ -24,6 +24,7 @@ struct NodeRecord {
   std::uint32_t waiting = 0;             ///< dependencies that are not terminal
   std::uint32_t unsuccessful = 0;        ///< dependencies that ended other than succeeded
   Attempt attempt;                       ///< the latest; 0 = none yet
+  Attempt carried;                       ///< the latest of earlier runs, where numbers go on from
   std::uint32_t attempts_counted = 0;    ///< failed and timed_out
   std::uint32_t attempts_lost = 0;
   Nonce nonce;                   ///< of the latest attempt; 0 for external nodes

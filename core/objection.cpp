@@ -105,6 +105,25 @@ struct Objector {
   Answer operator()(const StopRequested&) const { return in_running_life(); }
   Answer operator()(const RunTimedOut&) const { return in_running_life(); }
 
+  Answer operator()(const NodeCarried& event) const {
+    if (const auto answer = in_bounds(event.node)) {
+      return answer;
+    }
+    const NodeRecord& record = draft.node(event.node);
+    if (draft.base().run().begun || record.carried.value > 0 || record.nonce.value > 0) {
+      return "node " + named(draft, event.node) + " is carried too late, or a second time";
+    }
+    if (!event.has_succeeded) {
+      return event.attempt.value > 0
+                 ? std::nullopt
+                 : Answer{"node " + named(draft, event.node) + " is carried for nothing"};
+    }
+    if (record.waiting > 0 || record.unsuccessful > 0) {
+      return "node " + named(draft, event.node) + " is carried, but not all before it";
+    }
+    return legal(event.node, NodeSignal::succeed);
+  }
+
   Answer operator()(const RunEnded& event) const {
     if (const auto answer = in_life()) {
       return answer;

@@ -20,7 +20,7 @@ constexpr auto kTransitions = std::to_array<Transition>({
 
     {S::ready, N::submit, S::submitted},
     {S::ready, N::stop, S::stopped},
-    {S::ready, N::succeed, S::succeeded},  // forced
+    {S::ready, N::succeed, S::succeeded},  // forced, or carried from an earlier run
     {S::ready, N::fail, S::failed},        // forced
 
     {S::submitted, N::run, S::running},

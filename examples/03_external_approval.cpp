@@ -3,21 +3,22 @@
 
 #include <chrono>
 #include <cstdio>
+#include <stdexcept>
 #include <string>
-
-using namespace std::chrono_literals;
 
 namespace {
 
+using namespace std::chrono_literals;
+
+void deploy(stagecall::TaskContext& task) {
+  std::printf("deploys on the word of %s\n", task.inputs().value().at("approve").c_str());
+}
+
 stagecall::Engine open() {
   auto engine = stagecall::Engine::open({.store = "approval.db"}).value();
-  engine
-      .register_task("deploy",
-                     [](stagecall::TaskContext& task) {
-                       std::printf("deploys on the word of %s\n",
-                                   task.inputs().value().at("approve").c_str());
-                     })
-      .value();
+  if (auto registered = engine.register_task("deploy", deploy); !registered) {
+    throw std::runtime_error{registered.error().message};
+  }
   return engine;
 }
 
@@ -27,7 +28,8 @@ stagecall::RunId ask_for_approval() {
   release.external("approve");
   release.task("deploy", "deploy").after({"approve"});
   const auto run = engine.start(release).value();
-  for (const auto& node : engine.explain(run).value()) {
+  const auto nodes = engine.explain(run).value();
+  for (const auto& node : nodes) {
     std::printf("%s: %s\n", node.node.c_str(), node.text.c_str());
   }
   return run;
@@ -40,10 +42,10 @@ int main() {
 
   // [approve]
   auto engine = open();  // takes up what is live in the store
-  engine.node_done(run, "approve", 1, stagecall::Outcome::succeeded(), {.output = R"("Ada")"})
-      .value();
+  const auto taken =
+      engine.node_done(run, "approve", 1, stagecall::Outcome::succeeded(), {.output = R"("Ada")"});
   const auto status = engine.wait(run, 1min).value();
   // [approve]
   std::printf("%s %s\n", run.text().c_str(), std::string{name_of(status.state)}.c_str());
-  return status.state == stagecall::RunState::succeeded ? 0 : 1;
+  return taken && status.state == stagecall::RunState::succeeded ? 0 : 1;
 }

@@ -16,10 +16,15 @@ unsigned long long hash_of(std::string_view text) {
 }  // namespace
 
 std::string attempt_folder(const std::string& folder, const AttemptKey& key) {
-  std::array<char, 96> name{};
-  std::snprintf(name.data(), name.size(), "/attempts/%016llx/%016llx-%u-%016llx",
-                hash_of(key.run.text()), hash_of(key.node), key.attempt.value,
-                static_cast<unsigned long long>(key.nonce.value));
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "/%016llx-%u-%016llx", hash_of(key.node),
+                key.attempt.value, static_cast<unsigned long long>(key.nonce.value));
+  return run_folder(folder, key.run) + name.data();
+}
+
+std::string run_folder(const std::string& folder, const RunId& run) {
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "/attempts/%016llx", hash_of(run.text()));
   return folder + name.data();
 }
 

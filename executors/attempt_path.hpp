@@ -11,4 +11,7 @@ namespace stagecall {
 /// nonce tells apart what a hash does not.
 std::string attempt_folder(const std::string& folder, const AttemptKey& key);
 
+/// `FOLDER/attempts/RUN`, of all attempts of the run.
+std::string run_folder(const std::string& folder, const RunId& run);
+
 }  // namespace stagecall

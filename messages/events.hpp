@@ -116,6 +116,15 @@ struct RunEnded {
   friend bool operator==(const RunEnded&, const RunEnded&) = default;
 };
 
+/// Right after the start of a rerun: the node has ended in an earlier run of the same definition.
+/// Whatever the end, its attempts go on counting from there.
+struct NodeCarried {
+  NodeIndex node;
+  Attempt attempt;            ///< its last one there; 0 = it succeeded without
+  bool has_succeeded = true;  ///< it is not run again; its output is that of the earlier run
+  friend bool operator==(const NodeCarried&, const NodeCarried&) = default;
+};
+
 /// What an attempt left for the successors of its node. Kept beside the history, outside the fold.
 struct NodeOutput {
   NodeIndex node;
@@ -124,9 +133,10 @@ struct NodeOutput {
   friend bool operator==(const NodeOutput&, const NodeOutput&) = default;
 };
 
-using Event = std::variant<RunStarted, TermOpened, AttemptSubmitted, AttemptRunning, AttemptAbsent,
-                           AttemptUnreachable, AttemptFound, AttemptTimedOut, AttemptEnded,
-                           BackoffEnded, NodeForced, StopRequested, RunTimedOut, RunEnded>;
+using Event =
+    std::variant<RunStarted, TermOpened, AttemptSubmitted, AttemptRunning, AttemptAbsent,
+                 AttemptUnreachable, AttemptFound, AttemptTimedOut, AttemptEnded, BackoffEnded,
+                 NodeForced, StopRequested, RunTimedOut, RunEnded, NodeCarried>;
 
 /// The kind as history shows it: `attempt_ended`.
 std::string_view kind_of(const Event& event);

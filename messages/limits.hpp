@@ -32,6 +32,7 @@ struct Limits {
   std::size_t output_bytes_max = std::size_t{64} << 10;  // JSON that an attempt leaves
   std::size_t ended_runs_max = 10'000;  // that a subscription remembers to have told to their end
   std::size_t inputs_bytes_max = std::size_t{16} << 20;  // of all dependencies of a node together
+  std::size_t prune_runs_max = 100;                      // removed in one transaction
   // Leases.
   Duration lease_ttl{15'000};  // 1 s … 10 min
   // Processes.

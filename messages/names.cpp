@@ -121,11 +121,10 @@ std::string_view name_of(WaitReason reason) {
 
 std::string_view kind_of(const Event& event) {
   static constexpr std::array<std::string_view, std::variant_size_v<Event>> kKinds{
-      "run_started",     "term_opened",       "attempt_submitted",
-      "attempt_running", "attempt_absent",    "attempt_unreachable",
-      "attempt_found",   "attempt_timed_out", "attempt_ended",
-      "backoff_ended",   "node_forced",       "stop_requested",
-      "run_timed_out",   "run_ended"};
+      "run_started",    "term_opened",         "attempt_submitted", "attempt_running",
+      "attempt_absent", "attempt_unreachable", "attempt_found",     "attempt_timed_out",
+      "attempt_ended",  "backoff_ended",       "node_forced",       "stop_requested",
+      "run_timed_out",  "run_ended",           "node_carried"};
   return kKinds[event.index()];
 }
 

@@ -68,6 +68,9 @@ constexpr auto kFields<StopRequested> = std::tuple{&StopRequested::reason};
 template <>
 constexpr auto kFields<RunEnded> = std::tuple{&RunEnded::result};
 template <>
+constexpr auto kFields<NodeCarried> =
+    std::tuple{&NodeCarried::node, &NodeCarried::attempt, &NodeCarried::has_succeeded};
+template <>
 constexpr auto kFields<StopInput> = std::tuple{&StopInput::reason};
 template <>
 constexpr auto kFields<NodeDoneInput> =
@@ -111,6 +114,8 @@ template <>
 constexpr std::uint8_t kTag<RunTimedOut> = 13;
 template <>
 constexpr std::uint8_t kTag<RunEnded> = 14;
+template <>
+constexpr std::uint8_t kTag<NodeCarried> = 15;
 template <>
 constexpr std::uint8_t kTag<StopInput> = 1;
 template <>

@@ -77,5 +77,24 @@ TEST_CASE_FIXTURE(CliFixture, "validate counts nodes, edges and depth") {
         nlohmann::json{{"pipeline", "p"}, {"nodes", 3}, {"edges", 3}, {"depth", 3}});
 }
 
+TEST_CASE_FIXTURE(CliFixture, "validate warns of what is allowed, and yet hardly meant") {
+  const std::string pipeline = file("p.json", R"({"pipeline":"p","nodes":[
+    {"id":"a","task":"checksum"},
+    {"id":"b","trigger":"any_failed","command":["true"]},
+    {"id":"c","after":["a"],"trigger":"any_failed","command":["true"]},
+    {"id":"d","command":["true"],"executor":"slurm"}]})");
+  const auto warnings = call_json({"validate", pipeline}, 0)["warnings"];
+  REQUIRE(warnings.size() == 3);
+  CHECK(warnings[0]["pointer"] == "/nodes/0");
+  CHECK(contains(warnings[0]["message"], "that has its task"));
+  CHECK(warnings[1]["pointer"] == "/nodes/1");
+  CHECK(contains(warnings[1]["message"], "never runs"));
+  CHECK(contains(warnings[2]["message"], "that has its executor"));
+  const ChildEnd end = call({"validate", pipeline});
+  CHECK(end.exit_code == 0);
+  CHECK(end.out == "p: 4 nodes, 1 edges, depth 2\n");
+  CHECK(contains(end.err, pipeline + ": /nodes/1: warning: node \"b\" never runs"));
+}
+
 }  // namespace
 }  // namespace stagecall::testing

@@ -1,4 +1,5 @@
 // Random pipelines in random weather. RC_PARAMS="seed=…" replays what a failure prints.
+#include "core/rerun.hpp"
 #include "tests/support/pipelines.hpp"
 
 #include <doctest/doctest.h>
@@ -173,6 +174,37 @@ TEST_CASE("any run in any weather keeps its invariants, folds to itself and can 
     clear_sky(run);
     run.prove();
     check_attempts(run);
+  }));
+}
+
+TEST_CASE("R18: any rerun carries what succeeded, runs the rest, folds to itself and succeeds") {
+  CHECK(rc::check([] {
+    PipelineSpec spec = any_pipeline();
+    Run first{spec, {.slots = 4, .slots_max = 4}};
+    weather(first);
+    clear_sky(first);
+    const auto carried = carry_over(first.state());
+    const bool has_failed = first.count(NodeState::failed) + first.count(NodeState::stopped) > 0;
+    RC_ASSERT(carried.has_value() == has_failed);
+    if (!carried) {
+      return;
+    }
+    Run again{spec, {.slots = 4, .slots_max = 4, .first_pass = false, .carried = *carried}};
+    for (const NodeCarried& node : *carried) {
+      const NodeRecord& record = again.state().node(node.node);
+      RC_ASSERT((record.state == NodeState::succeeded) || !node.has_succeeded);
+      RC_ASSERT(record.attempt >= node.attempt);
+      RC_ASSERT(record.attempts_counted + record.attempts_lost == 0);
+    }
+    again.tick();
+    clear_sky(again);
+    again.prove();
+    check_attempts(again);
+    for (const NodeCarried& node : *carried) {
+      RC_ASSERT(!node.has_succeeded || again.launches(again.state().spec(node.node).id) == 0);
+    }
+    const bool had_time = again.state().run().stop_cause != StopCause::timeout;
+    RC_ASSERT(again.result() == (had_time ? RunState::succeeded : RunState::failed));
   }));
 }
 

@@ -100,10 +100,10 @@ TEST_CASE("the end comes in any order: exit, the last handle, the system, the en
     }
     {
       HostSystem host;
-      auto engine = spawn(host);
-      value(ask<StartedRun>(*host.system, engine, host::Start{waiting("p"), {}}));
+      auto engine = std::optional{spawn(host)};
+      value(ask<StartedRun>(*host.system, *engine, host::Start{waiting("p"), {}}));
       host.system.reset();
-      engine = {};
+      engine.reset();
     }
     {
       const auto engine = std::make_shared<Engine>(value(Engine::open({.store = ":memory:"})));

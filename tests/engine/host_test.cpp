@@ -2,10 +2,13 @@
 #include "tests/engine/engine_fixture.hpp"
 #include "tests/support/eventually.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace stagecall::testing {

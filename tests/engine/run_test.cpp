@@ -2,7 +2,9 @@
 #include "tests/support/eventually.hpp"
 
 #include <atomic>
+#include <condition_variable>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 
 namespace stagecall::testing {

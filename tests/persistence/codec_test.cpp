@@ -44,7 +44,9 @@ std::vector<Event> every_event() {
           NodeForced{kNode, kOutcome, kBytes},
           StopRequested{kBytes},
           RunTimedOut{},
-          RunEnded{RunState::stopped}};
+          RunEnded{RunState::stopped},
+          NodeCarried{kNode, kAttempt, true},
+          NodeCarried{NodeIndex{2}, Attempt{0}, false}};
 }
 
 std::vector<InboxMessage> every_message() {

@@ -149,8 +149,9 @@ struct RunOptions {
   std::uint32_t slots = 1'000'000;
   std::uint32_t slots_max = std::numeric_limits<std::uint32_t>::max();
   bool reuse = true;
-  bool first_pass = true;  ///< fill the slots at once, as the engine does
-  bool inspect = true;     ///< invariants after each pass; costs the whole DAG
+  bool first_pass = true;              ///< fill the slots at once, as the engine does
+  bool inspect = true;                 ///< invariants after each pass; costs the whole DAG
+  std::vector<NodeCarried> carried{};  ///< of a rerun
 };
 
 class Run {
@@ -160,7 +161,7 @@ class Run {
         definition_(define(std::move(spec))),
         state_(std::make_unique<PipelineState>(definition_, options_.slots_max)) {
     term_ = Term{options_.holder ? 1U : 0U};
-    take(begin(*state_, options_.holder, now_));
+    take(begin(*state_, options_.holder, now_, options_.carried));
     if (options_.first_pass) {
       pass({});
     }
