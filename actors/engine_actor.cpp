@@ -1,6 +1,7 @@
 // The engine behind an actor of the host's system. Its requests are called on threads of their own,
 // as they may wait for the store; the answers come back as messages.
 #include "actors/observed.hpp"
+#include "actors/ready.hpp"
 #include "actors/request_threads.hpp"
 #include "stagecall/caf.hpp"
 
@@ -16,17 +17,6 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
-
-namespace stagecall::host {
-
-/// From one of the request threads: hands over an answer, in the actor.
-struct Ready {
-  std::function<void()> hand_over;
-};
-
-}  // namespace stagecall::host
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(stagecall::host::Ready)
 
 namespace stagecall::host {
 namespace {

@@ -1,12 +1,12 @@
-// Which engines live in this process: it may hold several, and outlives each of them, so that its
-// own life proves nothing of theirs.
+// Which engines have ended in this process: it may hold several, and outlives each of them, so that
+// its own life proves nothing of theirs.
 #pragma once
 
 #include <string>
 
 namespace stagecall {
 
-/// From its making to its end the incarnation counts as alive here.
+/// Held by an engine. With its end the incarnation counts as gone.
 class LiveIncarnation {
  public:
   explicit LiveIncarnation(std::string id);
@@ -18,7 +18,7 @@ class LiveIncarnation {
   std::string id_;
 };
 
-/// Any thread.
-bool is_live_here(const std::string& incarnation);
+/// Whether it lived in this process and has ended; of the last 10,000. Any thread.
+bool has_ended_here(const std::string& incarnation);
 
 }  // namespace stagecall

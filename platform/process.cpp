@@ -75,10 +75,7 @@ Liveness liveness_of(const ProcessIdentity& process) {
 }
 
 Liveness liveness_of(const ReplicaIdentity& replica) {
-  if (replica.process == this_process()) {
-    return is_live_here(replica.incarnation) ? Liveness::alive : Liveness::gone;
-  }
-  return liveness_of(replica.process);
+  return has_ended_here(replica.incarnation) ? Liveness::gone : liveness_of(replica.process);
 }
 
 }  // namespace stagecall

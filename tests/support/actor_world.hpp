@@ -6,7 +6,6 @@
 #include "formats/pipeline_file.hpp"
 #include "persistence/sqlite_lease_store.hpp"
 #include "persistence/sqlite_store.hpp"
-#include "platform/incarnations.hpp"
 #include "platform/process.hpp"
 #include "tests/support/faulty_parts.hpp"
 #include "tests/support/scripted_executor.hpp"
@@ -58,7 +57,6 @@ class World {
     std::unique_ptr<FaultyLeases> leases;
     ScriptedExecutor executor;
     SharedSettings settings;
-    std::optional<LiveIncarnation> incarnation;
     std::optional<ReplicaActors> actors;
     std::unique_ptr<ReportSink> sink;
     std::vector<RunLeft> left;
@@ -91,7 +89,6 @@ class World {
         .random = [this] { return random_ += 0x9e3779b97f4a7c15ULL; },
         .nudge = [raw](const std::string& incarnation,
                        const std::string& text) { raw->nudges.emplace_back(incarnation, text); }});
-    raw->incarnation.emplace(raw->settings->self.incarnation);
     raw->store = std::make_unique<FaultyStore>(
         value(open_sqlite_store({.path = folder_ / "store.db", .durability = Durability::normal})));
     raw->leases = std::make_unique<FaultyLeases>(
