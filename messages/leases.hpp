@@ -29,6 +29,11 @@ struct ReplicaIdentity {
   friend auto operator<=>(const ReplicaIdentity&, const ReplicaIdentity&) = default;
 };
 
+/// What clocks of two machines may drift apart within a ttl: 1 % + 2 ms.
+constexpr Duration lease_drift(Duration ttl) {
+  return ttl / 100 + Duration{2};
+}
+
 /// A run's lease as its holder may rely on it.
 struct Trust {
   RunId run;
