@@ -34,6 +34,12 @@ constexpr Duration lease_drift(Duration ttl) {
   return ttl / 100 + Duration{2};
 }
 
+/// From which number on a lease store draws if it remembers none: microseconds of the wall clock.
+/// That is less than 2^53, and nobody draws a million times a second.
+constexpr std::int64_t least_number(WallTime now) {
+  return std::chrono::microseconds{now.time_since_epoch()}.count();
+}
+
 /// A run's lease as its holder may rely on it.
 struct Trust {
   RunId run;

@@ -18,6 +18,7 @@ namespace {
 constexpr RedisScript kAcquire{lease_scripts::kAcquireLeasesSha1, lease_scripts::kAcquireLeases};
 constexpr RedisScript kRenew{lease_scripts::kRenewLeasesSha1, lease_scripts::kRenewLeases};
 constexpr RedisScript kRelease{lease_scripts::kReleaseLeasesSha1, lease_scripts::kReleaseLeases};
+constexpr RedisScript kDraw{lease_scripts::kDrawNumberSha1, lease_scripts::kDrawNumber};
 
 using Texts = std::vector<std::string>;
 using Verdicts = std::vector<LeaseVerdict>;
@@ -25,7 +26,7 @@ using Verdicts = std::vector<LeaseVerdict>;
 class RedisLeaseStore final : public LeaseStore {
  public:
   RedisLeaseStore(const RedisLeaseOptions& options, const Clock& clock)
-      : prefix_("stagecall:{" + options.store_id + "}:lease:"),
+      : prefix_("stagecall:{" + options.store_id + "}:"),
         self_(options.self),
         clock_(clock),
         quorum_(options.servers, "stagecall:" + percent_encoded(self_.replica), clock),
@@ -37,6 +38,7 @@ class RedisLeaseStore final : public LeaseStore {
   Result<Verdicts> renew(const std::vector<LeaseRequest>& requests, Duration ttl) override;
   Result<Verdicts> release(const std::vector<LeaseRequest>& requests) override;
   Result<std::vector<ReplicaIdentity>> holders(const std::vector<RunId>& runs) override;
+  Result<std::uint64_t> draw_number() override;
 
  private:
   using Lease = std::pair<RunId, LeaseToken>;
@@ -59,13 +61,19 @@ class RedisLeaseStore final : public LeaseStore {
   Votes vote(const RedisScript& script, const Texts& leading,
              const std::vector<LeaseRequest>& requests, const Call& call);
   RedisQuorum::Answers ask(const std::vector<RedisCommand>& commands, const Call& call);
+  /// The largest number that a server drew, and how many remember it.
+  struct Drawn {
+    std::int64_t number = 0;
+    std::size_t servers = 0;
+  };
+  Result<Drawn> draw_from(std::int64_t least, const Call& call);
   /// Verdicts by majority; `otherwise` for what has none.
   Verdicts decide(const Votes& votes, std::size_t count, LeaseVerdict otherwise) const;
   bool is_unknown(const Votes& votes) const { return votes.count < quorum_.majority(); }
 
   std::vector<RedisCommand> script_calls(const RedisScript& script, const Texts& leading,
                                          const std::vector<LeaseRequest>& requests) const;
-  std::string key_of(const RunId& run) const { return prefix_ + run.text(); }
+  std::string key_of(const RunId& run) const { return prefix_ + "lease:" + run.text(); }
   tl::unexpected<Error> unavailable(std::size_t answered, const std::string& complaints) const;
 
   // A lease is doubtful on a server that may hold it though we do not count it as ours.
@@ -162,6 +170,42 @@ Result<std::vector<ReplicaIdentity>> RedisLeaseStore::holders(const std::vector<
     }
   }
   return holders;
+}
+
+/// Whoever draws next asks a majority, and one server of it is among those that answer here. So it
+/// suffices that a majority remembers what is given out; if some are behind all are told.
+Result<std::uint64_t> RedisLeaseStore::draw_number() {
+  const Call call = begin();
+  const auto drawn = draw_from(least_number(clock_.wall()), call);
+  if (!drawn) {
+    return tl::unexpected<Error>{drawn.error()};
+  }
+  if (drawn->servers < quorum_.majority()) {
+    if (const auto told = draw_from(drawn->number, call); !told) {
+      return tl::unexpected<Error>{told.error()};
+    }
+  }
+  return static_cast<std::uint64_t>(drawn->number);
+}
+
+Result<RedisLeaseStore::Drawn> RedisLeaseStore::draw_from(std::int64_t least, const Call& call) {
+  const std::string kept = std::to_string(kLimits.lease_number_kept.count());
+  const auto answers = ask({{.arguments = {"EVALSHA", std::string{kDraw.sha1}, "1",
+                                           prefix_ + "number", std::to_string(least), kept},
+                             .script = &kDraw}},
+                           call);
+  if (answers.count < quorum_.majority()) {
+    return unavailable(answers.count, answers.complaints);
+  }
+  Drawn drawn;
+  for (const auto& replies : answers.of_server) {
+    const std::int64_t number = replies ? replies->at(0).integer : 0;
+    if (number > drawn.number) {
+      drawn = {.number = number, .servers = 0};
+    }
+    drawn.servers += number == drawn.number ? 1 : 0;
+  }
+  return drawn;
 }
 
 // ---- Asking ----

@@ -164,6 +164,16 @@ void check_mutual_exclusion(const LeaseContract& leases) {
   CHECK(counter >= increments);
 }
 
+void check_numbers(const LeaseContract& leases) {
+  const Pair pair{leases};
+  std::vector<std::uint64_t> numbers;
+  for (int i = 0; i < 10; ++i) {
+    numbers.push_back((i % 3 == 0 ? pair.two : pair.one)->draw_number().value());
+  }
+  CHECK(numbers.front() > 0);
+  CHECK(std::is_sorted(numbers.begin(), numbers.end(), std::less_equal<>{}));
+}
+
 void check_parallel_acquire(const LeaseContract& leases) {
   constexpr std::size_t callers = 10;
   std::array<LeaseVerdict, callers> verdicts{};

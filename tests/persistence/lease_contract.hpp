@@ -27,6 +27,8 @@ void check_batches(const LeaseContract& leases);
 void check_keys(const LeaseContract& leases);
 /// L7: 250 increments under a lease, by 15 callers at once: none lost.
 void check_mutual_exclusion(const LeaseContract& leases);
+/// Each number is larger than all before, whoever draws it.
+void check_numbers(const LeaseContract& leases);
 /// L1: one of ten parallel callers wins, the others are told busy; afterwards free.
 void check_parallel_acquire(const LeaseContract& leases);
 

@@ -23,6 +23,9 @@ TEST_CASE("L19: Redis leases keep the contract of batches") {
 TEST_CASE("L19: Redis leases keep the contract of keys") {
   check_keys(RedisLeases{}.contract());
 }
+TEST_CASE("L19: Redis leases keep the contract of numbers") {
+  check_numbers(RedisLeases{}.contract());
+}
 TEST_CASE("L7: of increments under leases in Redis none is lost") {
   check_mutual_exclusion(RedisLeases{}.contract());
 }

@@ -37,6 +37,9 @@ TEST_CASE("L19: a quorum keeps the contract of batches") {
 TEST_CASE("L19: a quorum keeps the contract of keys") {
   check_keys(RedisLeases{kServers}.contract());
 }
+TEST_CASE("L19: a quorum keeps the contract of numbers") {
+  check_numbers(RedisLeases{kServers}.contract());
+}
 TEST_CASE("L7: of increments under leases of a quorum none is lost") {
   check_mutual_exclusion(RedisLeases{kServers}.contract());
 }
@@ -152,6 +155,31 @@ TEST_CASE("L18: what a quorum could not undo on a server that stood still it und
   const auto two = leases.open(replica("two"));
   CHECK(eventually([&] { return holder(*one).empty() && copies(leases) == 0; }));
   CHECK(acquire(*two, "t2") == "granted");
+}
+
+TEST_CASE("numbers of a quorum grow though some servers are gone, are back or have forgotten") {
+  RedisLeases leases{kServers};
+  const auto one = leases.open(replica("one"));
+  const auto two = leases.open(replica("two"));
+  // One server is far ahead: what it drew counts only once a majority remembers it.
+  leases.server(0).ask({"SET", "stagecall:{s}:number", "4000000000000000"});
+  std::uint64_t last = one->draw_number().value();
+  CHECK(last == 4'000'000'000'000'001);
+  leases.server(0).kill();
+  for (std::size_t gone = 1; gone < kServers; ++gone) {
+    CAPTURE(gone);
+    leases.server(gone).kill();
+    const std::uint64_t next = two->draw_number().value();
+    CHECK(next > last);
+    last = next;
+    leases.server(gone).start();  // empty
+    CHECK(one->draw_number().value() > last);
+    last = one->draw_number().value();
+  }
+  leases.server(1).kill();
+  leases.server(2).kill();
+  CHECK(code_of(one->draw_number()) == "lease_unavailable");
+  CHECK(std::stoll(leases.server(3).ask({"PTTL", "stagecall:{s}:number"})) > 0);
 }
 
 TEST_CASE("a wrong password on one of five servers costs that one, and shows when it matters") {
