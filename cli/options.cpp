@@ -1,10 +1,10 @@
 #include "cli/options.hpp"
 
-#include "cli/lease_url.hpp"
 #include "core/duration.hpp"
 #include "core/refusal.hpp"
 #include "core/utf8.hpp"
 #include "formats/pipeline_file.hpp"
+#include "persistence/redis_url.hpp"
 
 #include <algorithm>
 #include <array>
@@ -99,7 +99,7 @@ constexpr std::array kSpecs{
                "redis://[user:password@]host:port[/db]",
                [](Options& o, const std::string& v) {
                  o.leases.push_back(v);
-                 return is_lease_url(v);
+                 return parse_redis_url(v).has_value();
                },
                true},
     OptionSpec{"replica", "NAME", "name of this process; default: host and pid", kNameAllowed,
@@ -164,7 +164,7 @@ Result<void> apply_options(Options& options, const std::vector<GivenOption>& giv
 
 Result<void> check_supported(const Options& options) {
   for (const std::string& url : options.leases) {
-    const bool is_tls = url.starts_with("rediss:");
+    const bool is_tls = parse_redis_url(url)->is_tls;
     return fail(ErrorCode::unsupported,
                 "leases at " + without_password(url) +
                     (is_tls ? ": this build has no TLS, and no Redis leases yet"

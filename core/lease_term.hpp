@@ -1,14 +1,10 @@
 // How long a lease may be relied on: rules of time, pure.
 #pragma once
 
+#include "messages/leases.hpp"
 #include "stagecall/time.hpp"
 
 namespace stagecall {
-
-/// What clocks of two machines may drift apart within a ttl: 1 % + 2 ms.
-constexpr Duration lease_drift(Duration ttl) {
-  return ttl / 100 + Duration{2};
-}
 
 /// Trust counts from the start of the request: the answer says nothing of when it was granted.
 constexpr BootTime trusted_until(BootTime request_start, Duration ttl) {

@@ -29,6 +29,17 @@ struct ReplicaIdentity {
   friend auto operator<=>(const ReplicaIdentity&, const ReplicaIdentity&) = default;
 };
 
+/// What clocks of two machines may drift apart within a ttl: 1 % + 2 ms.
+constexpr Duration lease_drift(Duration ttl) {
+  return ttl / 100 + Duration{2};
+}
+
+/// From which number on a lease store draws if it remembers none: microseconds of the wall clock.
+/// That is less than 2^53, and nobody draws a million times a second.
+constexpr std::int64_t least_number(WallTime now) {
+  return std::chrono::microseconds{now.time_since_epoch()}.count();
+}
+
 /// A run's lease as its holder may rely on it.
 struct Trust {
   RunId run;

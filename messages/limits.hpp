@@ -34,7 +34,12 @@ struct Limits {
   std::size_t inputs_bytes_max = std::size_t{16} << 20;  // of all dependencies of a node together
   std::size_t prune_runs_max = 100;                      // removed in one transaction
   // Leases.
-  Duration lease_ttl{15'000};  // 1 s … 10 min
+  Duration lease_ttl{15'000};             // 1 s … 10 min
+  std::size_t lease_keys_max = 128;       // of one script call, so that others get their turn
+  std::size_t lease_undo_max = 100'000;   // remembered of one server; what is above ends by itself
+  Duration lock_retry{50};                // at the most, between two tries of who waits for a lock
+  std::size_t lock_connections_max = 16;  // kept by a lock service for its next calls
+  Duration lease_number_kept{30LL * 24 * 3'600'000};  // by Redis, after it was drawn
   // Processes.
   std::size_t output_head_bytes = std::size_t{1} << 20;  // of a command's log, kept from its start
   std::size_t output_tail_bytes = std::size_t{1} << 20;  // and from its end

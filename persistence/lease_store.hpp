@@ -40,6 +40,10 @@ class LeaseStore {
   virtual Result<std::vector<LeaseVerdict>> release(const std::vector<LeaseRequest>& requests) = 0;
   /// Who holds these runs now; an empty incarnation = nobody.
   virtual Result<std::vector<ReplicaIdentity>> holders(const std::vector<RunId>& runs) = 0;
+  /// Larger than every number that had been drawn when this was asked for: who draws while holding
+  /// a lease has a larger one than all who held it before. A store that has forgotten the last one
+  /// goes on from the wall clock's microseconds.
+  virtual Result<std::uint64_t> draw_number() = 0;
 };
 
 }  // namespace stagecall

@@ -1,5 +1,7 @@
 #include "persistence/memory_lease_store.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -18,6 +20,7 @@ struct Lease {
 struct MemoryLeases {
   std::mutex mutex{};
   std::map<RunId, Lease> held{};  // expired ones go when they are met
+  std::uint64_t last_number = 0;
 };
 
 namespace {
@@ -67,6 +70,13 @@ class MemoryLeaseStore final : public LeaseStore {
       const Lease* lease = find(run, now);
       return lease == nullptr ? ReplicaIdentity{} : lease->holder;
     });
+  }
+
+  Result<std::uint64_t> draw_number() override {
+    const std::lock_guard lock{leases_->mutex};
+    const auto least = static_cast<std::uint64_t>(least_number(clock_.wall()));
+    leases_->last_number = std::max(leases_->last_number + 1, least);
+    return leases_->last_number;
   }
 
  private:

@@ -128,6 +128,7 @@ class SqliteLeaseStore final : public LeaseStore {
                                           Duration ttl) override;
   Result<std::vector<LeaseVerdict>> release(const std::vector<LeaseRequest>& requests) override;
   Result<std::vector<ReplicaIdentity>> holders(const std::vector<RunId>& runs) override;
+  Result<std::uint64_t> draw_number() override;
 
  private:
   /// One transaction that asks for each request. Unless it was committed, to the file that the path
@@ -250,6 +251,20 @@ Result<std::vector<ReplicaIdentity>> SqliteLeaseStore::holders(const std::vector
         const bool is_held = *lease && holds(**lease, now);
         return is_held ? std::move((*lease)->holder) : ReplicaIdentity{};
       });
+}
+
+Result<std::uint64_t> SqliteLeaseStore::draw_number() {
+  const std::vector<std::int64_t> least{least_number(clock_.wall())};
+  auto drawn =
+      in_transaction<std::uint64_t>(least, [this](std::int64_t number) -> Result<std::uint64_t> {
+        auto row = db_->query(lease_sql::kDraw, {number});
+        const auto found = row.next();
+        if (!found) {
+          return tl::unexpected<Error>{found.error()};
+        }
+        return row.number(0);
+      });
+  return drawn ? Result<std::uint64_t>{drawn->front()} : tl::unexpected<Error>{drawn.error()};
 }
 
 Result<LeaseVerdict> SqliteLeaseStore::acquire_one(const LeaseRequest& request, BootTime now) {

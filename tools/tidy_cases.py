@@ -54,6 +54,7 @@ CASES = [
     ("layer", {"executors/a.cpp": '#include "core/graph.hpp"\n'}),
     ("layer", {"actors/a.cpp": '#include "cli/options.hpp"\n'}),
     ("layer", {"executors/a.cpp": '#include "sql/store_sql.hpp"\n'}),
+    ("layer", {"executors/a.cpp": '#include "lua/lease_scripts.hpp"\n'}),
     ("layer", {"misplaced/a.cpp": "int x;\n"}),
     ("header-home", {"core/a.cpp": "#include <caf/actor.hpp>\n"}),
     ("header-home", {"core/a.cpp": '#include "messages/run_actor.hpp"\n'}),

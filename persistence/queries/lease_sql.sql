@@ -16,6 +16,12 @@ CREATE TABLE IF NOT EXISTS lease (
   since INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The number that was drawn last, for all leases.
+CREATE TABLE IF NOT EXISTS drawn (
+  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  last INTEGER NOT NULL
+) STRICT;
+
 -- :: kRead
 SELECT token, expires, boot_id, replica, incarnation, host, pid, start_time FROM lease
 WHERE run = ?1
@@ -34,3 +40,7 @@ DELETE FROM lease WHERE run = ?1 AND token = ?2 AND boot_id = ?3 AND expires > ?
 
 -- :: kForgetExpired
 DELETE FROM lease WHERE boot_id <> ?1 OR expires <= ?2
+
+-- :: kDraw
+INSERT INTO drawn (one, last) VALUES (1, ?1)
+ON CONFLICT (one) DO UPDATE SET last = max(last + 1, excluded.last) RETURNING last

@@ -37,6 +37,9 @@ TEST_CASE("L19: leases in memory keep the contract of batches") {
 TEST_CASE("L19: leases in memory keep the contract of keys") {
   check_keys(Leases{}.contract);
 }
+TEST_CASE("L19: leases in memory keep the contract of numbers") {
+  check_numbers(Leases{}.contract);
+}
 TEST_CASE("L1: of 10 parallel callers in one process one wins, nine are told busy") {
   check_parallel_acquire(Leases{}.contract);
 }

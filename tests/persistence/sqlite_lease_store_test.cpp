@@ -55,6 +55,9 @@ TEST_CASE("L19: SQLite leases keep the contract of keys") {
 TEST_CASE("L7: of increments under SQLite leases none is lost") {
   check_mutual_exclusion(Leases{}.contract);
 }
+TEST_CASE("L19: SQLite leases keep the contract of numbers") {
+  check_numbers(Leases{}.contract);
+}
 TEST_CASE("L1: one of 10 parallel callers wins, nine are told busy, afterwards free") {
   check_parallel_acquire(Leases{}.contract);
 }

@@ -137,6 +137,7 @@ class FaultyLeases final : public LeaseStore {
   Result<std::vector<ReplicaIdentity>> holders(const std::vector<RunId>& runs) override {
     return real_->holders(runs);
   }
+  Result<std::uint64_t> draw_number() override { return real_->draw_number(); }
 
  private:
   template <class Ask>
