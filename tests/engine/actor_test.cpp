@@ -102,15 +102,16 @@ TEST_CASE("the end comes in any order: exit, the last handle, the system, the en
       HostSystem host;
       auto engine = std::optional{spawn(host)};
       value(ask<StartedRun>(*host.system, *engine, host::Start{waiting("p"), {}}));
-      host.system.reset();
       engine.reset();
+      host.system.reset();
     }
     {
       const auto engine = std::make_shared<Engine>(value(Engine::open({.store = ":memory:"})));
       HostSystem host;
-      auto actor = host::spawn_engine(*host.system, engine);
       const RunId run =
-          value(ask<StartedRun>(*host.system, actor, host::Start{waiting("p"), {}})).run;
+          value(ask<StartedRun>(*host.system, host::spawn_engine(*host.system, engine),
+                                host::Start{waiting("p"), {}}))
+              .run;
       host.system.reset();
       CHECK(value(engine->status(run)).state == RunState::running);
     }
