@@ -6,6 +6,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <variant>
@@ -43,17 +44,15 @@ Result<void> Subscription::Body::place() {
       grown(*filter_.run);
       return {};
     }
-    const auto live = store.live_runs();
-    if (!live) {
-      return tl::unexpected<Error>{live.error()};
+    const auto rows = store.runs();
+    if (!rows) {
+      return tl::unexpected<Error>{rows.error()};
     }
-    for (const LiveRun& run : *live) {
-      const auto row = is_meant(run.run) ? store.run(run.run) : Result<RunRow>{};
-      if (!row) {
-        return tl::unexpected<Error>{row.error()};
-      }
-      if (is_meant(run.run)) {
-        told_[run.run] = row->last_seq;
+    for (const RunRow& row : *rows) {
+      std::uint64_t& latest = before_[row.run.pipeline];
+      latest = std::max(latest, row.run.iteration);
+      if (is_meant(row.run) && !is_terminal(row.summary.state)) {
+        told_[row.run] = row.last_seq;
       }
     }
     return {};
@@ -126,12 +125,12 @@ void Subscription::Body::look_around() {
       return;
     }
     version_ = *version;
-    for (const auto& [run, seq] : told_) {
-      seen.insert(run);
-    }
-    for (const LiveRun& run : store.live_runs().value_or(std::vector<LiveRun>{})) {
-      if (is_meant(run.run)) {
-        seen.insert(run.run);
+    for (const RunRow& row : store.runs().value_or(std::vector<RunRow>{})) {
+      const auto told = told_.find(row.run);
+      const auto before = before_.find(row.run.pipeline);
+      const bool is_new = before == before_.end() || row.run.iteration > before->second;
+      if (told != told_.end() ? row.last_seq > told->second : is_new && is_meant(row.run)) {
+        seen.insert(row.run);
       }
     }
   });

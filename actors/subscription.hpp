@@ -6,12 +6,14 @@
 #include "stagecall/engine.hpp"
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 
 namespace stagecall {
@@ -53,7 +55,8 @@ class Subscription::Body : public std::enable_shared_from_this<Subscription::Bod
   // The thread's own.
   std::map<RunId, Seq> told_;                                       // how far; live runs only
   std::map<RunId, std::shared_ptr<const Definition>> definitions_;  // of told_
-  std::set<RunId> ended_;                                           // told to their end, lately
+  std::map<std::string, std::uint64_t> before_;  // by pipeline: the last run older than this one
+  std::set<RunId> ended_;                        // told to their end, lately
   std::deque<RunId> ended_order_;
   std::optional<std::uint64_t> version_;
   std::thread thread_;
