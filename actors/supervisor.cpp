@@ -125,7 +125,8 @@ void Supervisor::take(const Survey& survey) {
   if (survey.read) {
     foreign_.clear();
     for (const LiveRun& run : survey.live) {
-      if (!runs_.contains(run.run) && !adopting_.contains(run.run)) {
+      // One that is being adopted as well: if that fails, it is looked for again.
+      if (!runs_.contains(run.run)) {
         foreign_.emplace(run.run, run);
       }
     }

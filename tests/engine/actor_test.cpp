@@ -30,6 +30,16 @@ struct HostSystem {
   std::optional<caf::actor_system> system{std::in_place, config};
 };
 
+/// A subscriber that ends with the first run that does.
+caf::behavior wait_for_end(caf::event_based_actor* self, std::atomic<bool>* has_ended) {
+  return {[self, has_ended](const RunEvent& event) {
+    if (event.kind == "run_ended") {
+      *has_ended = true;
+      self->quit();
+    }
+  }};
+}
+
 host::EngineActor spawn(HostSystem& host) {
   return value(host::spawn_engine(*host.system, {.store = ":memory:"}));
 }
@@ -58,15 +68,7 @@ TEST_CASE("an actor subscribes, is told of a run's end, and its subscription end
   HostSystem host;
   const auto engine = spawn(host);
   std::atomic<bool> has_ended = false;
-  const caf::actor subscriber =
-      host.system->spawn([&has_ended](caf::event_based_actor* self) -> caf::behavior {
-        return {[self, &has_ended](const RunEvent& event) {
-          if (event.kind == "run_ended") {
-            has_ended = true;
-            self->quit();
-          }
-        }};
-      });
+  const caf::actor subscriber = host.system->spawn(wait_for_end, &has_ended);
   value(ask<host::Subscribed>(*host.system, engine, host::Subscribe{{}, subscriber}));
   value(ask<StartedRun>(*host.system, engine, host::Start{chain_of("p", "noop", {"a"}), {}}));
   CHECK(eventually([&] { return has_ended.load(); }));
