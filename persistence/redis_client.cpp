@@ -213,9 +213,9 @@ void RedisClient::note(RedisFault fault, const std::string& text) {
 // ---- Writing. hiredis would raise SIGPIPE and wait without a bound. ----
 
 void RedisClient::write(std::span<const std::string> arguments, Expected expected) {
-  output_ += "*" + std::to_string(arguments.size()) + "\r\n";
+  output_.append("*").append(std::to_string(arguments.size())).append("\r\n");
   for (const std::string& argument : arguments) {
-    output_ += "$" + std::to_string(argument.size()) + "\r\n";
+    output_.append("$").append(std::to_string(argument.size())).append("\r\n");
     output_ += argument;
     output_ += "\r\n";
   }
