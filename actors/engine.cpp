@@ -145,7 +145,10 @@ Result<RunStatus> Engine::wait(const RunId& run, Duration wait) {
 
 Result<RunStatus> Engine::status(const RunId& run) {
   Condition condition = body_->condition(run);
-  if (auto held = body_->held_status(condition)) {
+  // An end is durable before the run's actor knows of its commit: then the store is ahead of it.
+  const auto stored = read_row(body_->reader(), run);
+  const bool has_ended = stored && is_terminal(stored->summary.state);
+  if (auto held = has_ended ? std::nullopt : body_->held_status(condition)) {
     return *std::move(held);
   }
   return body_->reader().with([&](Store& store) -> Result<RunStatus> {
