@@ -18,38 +18,39 @@ namespace stagecall::host {
 
 /// As Engine::start_or_join.
 struct Start {
-  Pipeline pipeline;
-  StartOptions options{};
+  Pipeline pipeline;       ///< what to start
+  StartOptions options{};  ///< how
 };
 /// As Engine::stop.
 struct Stop {
-  RunId run;
+  RunId run;  ///< which
 };
 /// As Engine::node_done.
 struct NodeDone {
-  RunId run;
-  std::string node;
+  RunId run;                  ///< whose node
+  std::string node;           ///< its id
   std::uint32_t attempt = 0;  ///< 0 = the current one
-  Outcome outcome{};
-  NodeDoneOptions options{};
+  Outcome outcome{};          ///< succeeded or failed
+  NodeDoneOptions options{};  ///< what else is to be said
 };
 /// As Engine::status.
 struct StatusOf {
-  RunId run;
+  RunId run;  ///< which
 };
 /// As Engine::subscribe: from now on the subscriber is sent a RunEvent for each recorded event. The
 /// subscription ends with the subscriber, or with the engine's actor.
 struct Subscribe {
-  EventFilter filter{};
-  caf::actor subscriber;
+  EventFilter filter{};   ///< of which runs
+  caf::actor subscriber;  ///< who is sent them
 };
+/// The subscription is in force.
 struct Subscribed {};
 
 /// What the engine says, errors included. A request is answered with a caf::error only if the
 /// engine's actor has ended.
 template <class T>
 struct Answer {
-  Result<T> result;
+  Result<T> result;  ///< the value, or the engine's Error
 };
 
 /// All messages stay within the process. Answers come in the order in which they are ready.

@@ -32,8 +32,8 @@ struct EngineOptions {
   /// (`PATH-leases`) and the attempts' logs (`PATH.d/`). `:memory:` = nothing outlives the engine.
   std::string store;
   std::string replica{};  ///< this engine's name, shown to people; empty = host and pid
-  Durability durability = Durability::full;
-  Duration tick{5'000};            ///< between two looks at a quiet run; 50 ms … 1 h
+  Durability durability = Durability::full;  ///< what its commits survive
+  Duration tick{5'000};                      ///< between two looks at a quiet run; 50 ms … 1 h
   Duration lease_ttl{15'000};      ///< length of the right to schedule a run; 1 s … 10 min
   std::uint32_t slots = 0;         ///< attempts at once; 0 = the machine's cores; at most 100,000
   std::uint32_t task_threads = 0;  ///< tasks at once; 0 = as many as slots, at most 64; ≤ 10,000
@@ -43,6 +43,7 @@ struct EngineOptions {
   std::vector<std::shared_ptr<Executor>> executors{};
 };
 
+/// How a run is started.
 struct StartOptions {
   /// Makes the start repeatable: the same id returns the same run, finished or not.
   std::string request_id{};
@@ -50,10 +51,11 @@ struct StartOptions {
 
 /// A run that was started, or found.
 struct StartedRun {
-  RunId run;
+  RunId run;             ///< to name it from now on
   bool created = false;  ///< false: it was there: the pipeline's live run, or the request id's
 };
 
+/// What a report from outside may say beside its outcome.
 struct NodeDoneOptions {
   std::string output{};                       ///< JSON for the node's successors, ≤ 64 KiB
   std::optional<std::string> force_reason{};  ///< ends any node, whatever its state; recorded
@@ -62,20 +64,20 @@ struct NodeDoneOptions {
 
 /// Which runs' events; all unless narrowed.
 struct EventFilter {
-  std::optional<RunId> run{};
-  std::optional<std::string> pipeline{};
+  std::optional<RunId> run{};             ///< of this run alone
+  std::optional<std::string> pipeline{};  ///< of this pipeline's runs alone
   Seq after{};  ///< with a run: only passes after this one; without: only what comes from now on
 };
 
 /// A recorded fact of a run. Its kinds are those of `stagecall history`.
 struct RunEvent {
-  RunId run;
-  Seq seq;  ///< of the pass that recorded it; several events share one
-  WallTime at;
-  Term term;
+  RunId run;              ///< whose
+  Seq seq;                ///< of the pass that recorded it; several events share one
+  WallTime at;            ///< when its pass was decided
+  Term term;              ///< under which it was recorded
   std::string_view kind;  ///< `run_started`, `attempt_submitted`, `attempt_ended`, …; static
   std::string node{};     ///< empty: of the run as a whole
-  Attempt attempt{};
+  Attempt attempt{};      ///< of the node; 0: none
   std::optional<Outcome> outcome{};  ///< with `attempt_ended` and `node_forced`
   std::optional<RunState> result{};  ///< with `run_ended`
 };
@@ -90,8 +92,11 @@ using EventCallback = std::function<void(const RunEvent&)>;
 class Subscription {
  public:
   class Body;
+  /// Made by Engine::subscribe alone.
   explicit Subscription(std::shared_ptr<Body> body);
+  /// Moved from, it stands for none.
   Subscription(Subscription&&) noexcept;
+  /// Ends the one that stood here.
   Subscription& operator=(Subscription&&) noexcept;
   ~Subscription();
 
@@ -110,7 +115,9 @@ class Engine {
   /// lease_unavailable, executor_unavailable.
   static Result<Engine> open(EngineOptions options);
 
+  /// Moved from, it may only be destroyed or assigned to.
   Engine(Engine&&) noexcept;
+  /// Ends the engine that stood here, as its destruction does.
   Engine& operator=(Engine&&) noexcept;
   /// Drains with no grace: running attempts are ended as interrupted, which uses up none of their
   /// tries, and runs are left to whoever comes next. Returns within ten seconds or so, whatever

@@ -47,8 +47,9 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
+/// Why a call has not done what it was asked for.
 struct Error {
-  ErrorCode code = ErrorCode::internal;
+  ErrorCode code = ErrorCode::internal;  ///< to branch on
   std::string message;               ///< what was tried, on what, what came back, what happens next
   std::vector<Problem> problems{};   ///< invalid_pipeline only; document order, at most 20
   std::vector<std::string> cycle{};  ///< invalid_pipeline only: all ids of one cycle, in order
@@ -56,6 +57,7 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
+/// What nearly every call returns: its value, or an Error. Must be looked at.
 template <class T>
 using Result = tl::expected<T, Error>;
 

@@ -30,22 +30,27 @@ class AttemptInputs {
 
 /// One recorded attempt to be launched.
 struct Launch {
-  AttemptKey key;
+  AttemptKey key;                        ///< launched at most once, ever
   std::shared_ptr<const NodeSpec> node;  ///< shared with the run's definition; immutable
-  Term term;
-  BootTime
-      trusted_until;  ///< compare immediately before the launch; past it end it as not_launched
+  Term term;  ///< under which it was recorded; for the attempt to check at its own resource
+  /// Compare immediately before the launch; past it, end it as not_launched.
+  BootTime trusted_until;
   std::shared_ptr<const AttemptInputs> inputs{};  ///< none: the node waits for no other
 };
 
 /// Why an attempt is told to end.
-enum class CancelReason : std::uint8_t { stop, timeout, lost, drain };
+enum class CancelReason : std::uint8_t {
+  stop,     ///< its run was told to stop: ends as stopped
+  timeout,  ///< its time, or its run's, is over: ends as timed_out
+  lost,     ///< it was declared lost and is replaced: ends as lost
+  drain,    ///< its engine ends: ends as interrupted
+};
 
 /// Asks an attempt to end: first gently, then, `grace` later, by force. Repeats change nothing.
 struct Cancel {
-  AttemptKey key;
-  CancelReason reason = CancelReason::stop;
-  Duration grace{10'000};
+  AttemptKey key;                            ///< also of one that is not here, or not yet
+  CancelReason reason = CancelReason::stop;  ///< says how it is to end
+  Duration grace{10'000};                    ///< from the request to the use of force
 };
 
 /// The attempt is running now.
@@ -59,7 +64,7 @@ struct SaysProgress {
 };
 /// The attempt has ended; nothing of it runs any more. Repeated until acknowledged.
 struct SaysEnded {
-  Outcome outcome;
+  Outcome outcome;       ///< how
   std::string output{};  ///< JSON left by the attempt, ≤ 64 KiB; empty = none
   friend bool operator==(const SaysEnded&, const SaysEnded&) = default;
 };
@@ -70,28 +75,30 @@ struct SaysAlive {
 /// Answer to a query: I neither have it nor know its end. Proven: what launched it is gone, so
 /// that its end will never be told.
 struct SaysAbsent {
-  bool proven = false;
+  bool proven = false;  ///< no need to wait whether it turns up
   friend bool operator==(const SaysAbsent&, const SaysAbsent&) = default;
 };
 /// Answer to a query: cannot tell now.
 struct SaysUnknown {
   friend bool operator==(const SaysUnknown&, const SaysUnknown&) = default;
 };
+/// What an executor may say of an attempt.
 using AttemptNews =
     std::variant<SaysRunning, SaysEnded, SaysAlive, SaysAbsent, SaysUnknown, SaysProgress>;
 
 /// Asks what became of an attempt.
 struct AttemptQuery {
-  AttemptKey key;
+  AttemptKey key;           ///< which
   std::string incarnation;  ///< of the engine that launched it
   /// That engine is this one. False: it is gone, proven by its process; an executor whose attempts
   /// end with their process answers SaysAbsent{proven}.
   bool is_own = true;
 };
 
+/// One attempt's news.
 struct AttemptReport {
-  AttemptKey key;
-  AttemptNews news;
+  AttemptKey key;    ///< which
+  AttemptNews news;  ///< what is to be said of it
   friend bool operator==(const AttemptReport&, const AttemptReport&) = default;
 };
 
@@ -100,6 +107,7 @@ struct AttemptReport {
 class ReportSink {
  public:
   virtual ~ReportSink() = default;
+  /// Hands the news on, in their order; those of one attempt are taken in the order of the calls.
   virtual void report(std::vector<AttemptReport> reports) = 0;
 };
 

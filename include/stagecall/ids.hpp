@@ -14,7 +14,7 @@ namespace stagecall {
 /// A number with a meaning of its own: two of different tags never mix.
 template <class Tag, class Rep>
 struct Number {
-  Rep value{};
+  Rep value{};  ///< the plain number, for arithmetic and output
   friend constexpr auto operator<=>(const Number&, const Number&) = default;
 };
 
@@ -31,8 +31,8 @@ using Nonce = Number<struct NonceTag, std::uint64_t>;
 
 /// One execution of a pipeline. Iterations count 1, 2, … per pipeline and are never reused.
 struct RunId {
-  std::string pipeline;
-  std::uint64_t iteration = 0;
+  std::string pipeline;         ///< its pipeline's name, bytes as given
+  std::uint64_t iteration = 0;  ///< from 1; 0 names no run
 
   friend auto operator<=>(const RunId&, const RunId&) = default;
   /// `pipeline/iteration`.
@@ -43,10 +43,10 @@ struct RunId {
 
 /// Names one attempt for its executor; an executor launches one key at most once.
 struct AttemptKey {
-  RunId run;
-  std::string node;
-  Attempt attempt;
-  Nonce nonce;
+  RunId run;         ///< whose node it is
+  std::string node;  ///< the node's id
+  Attempt attempt;   ///< which try of the node, from 1
+  Nonce nonce;       ///< keeps the key apart from those of pruned runs of the same name
 
   friend auto operator<=>(const AttemptKey&, const AttemptKey&) = default;
   /// `pipeline/iteration/node/attempt@nonce`, the nonce as 16 hexadecimal digits.

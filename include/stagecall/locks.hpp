@@ -32,7 +32,9 @@ class LockService {
 
   /// What is behind it; not for hosts.
   struct Shared;
+  /// Not for hosts.
   explicit LockService(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  /// Not for hosts.
   const std::shared_ptr<Shared>& shared() const { return shared_; }
 
  private:
@@ -42,11 +44,13 @@ class LockService {
 /// How long to wait for a key that is held.
 class LockWait {
  public:
+  /// One try.
   static LockWait none() { return LockWait{Duration{0}}; }
   /// More than 0, else the acquisition is refused as invalid_argument.
   static LockWait at_most(Duration bound) {
     return LockWait{bound > Duration{0} ? bound : Duration{-1}};
   }
+  /// Until it is ours or the wait is cancelled.
   static LockWait forever() { return LockWait{std::nullopt}; }
 
   /// 0 = not at all, less = not allowed, none = for ever.
@@ -57,17 +61,20 @@ class LockWait {
   std::optional<Duration> bound_;
 };
 
+/// How a key is taken.
 struct LockOptions {
-  LockWait wait = LockWait::none();
-  Duration ttl{15'000};      ///< 1 s … 10 min: how long after a crash the key stays taken
-  std::stop_token cancel{};  ///< ends the wait for the key
+  LockWait wait = LockWait::none();  ///< while somebody else holds it
+  Duration ttl{15'000};              ///< 1 s … 10 min: how long after a crash the key stays taken
+  std::stop_token cancel{};          ///< ends the wait for the key
 };
 
 /// The right to a key, kept by a thread of its own that renews it at a third of the ttl. Released
 /// when destroyed. Any thread may use it; moved from, it is only to be destroyed.
 class Lease {
  public:
+  /// Moved from, it is only to be destroyed or assigned to.
   Lease(Lease&&) noexcept;
+  /// Releases the one that stood here.
   Lease& operator=(Lease&&) noexcept;
   ~Lease();
 
@@ -78,8 +85,9 @@ class Lease {
   /// Requested as soon as the lease is lost, or can no longer be trusted: end then. A lease is
   /// trusted until the ttl, less the drift of clocks, has passed since the last renewal was asked.
   std::stop_token stop_token() const;
-  /// How long the key was waited for, and how long ago it was taken.
+  /// How long the key was waited for.
   Duration waited() const;
+  /// How long ago it was taken.
   Duration held() const;
 
   /// Gives the key back now. lease_lost: it was no longer ours; lease_unavailable: it may stay
@@ -105,7 +113,7 @@ template <class... Arguments>
 struct ExclusiveOptions {
   std::function<std::string(const Arguments&...)> key;              ///< which key
   std::function<Result<LockService>(const Arguments&...)> service;  ///< kept where
-  LockOptions lock{};
+  LockOptions lock{};                                               ///< taken how
 };
 
 namespace exclusive_detail {
@@ -167,12 +175,13 @@ auto exclusive(const ExclusiveOptions<std::decay_t<Arguments>...>& options, Body
   }
 }
 
+/// What exclusive_periodic does its rounds by.
 struct PeriodicOptions {
-  LockService service;
-  std::string key;
-  Duration period;       ///< more than 0, from the beginning of one round to that of the next
-  Duration ttl{15'000};  ///< 1 s … 10 min: another leads so soon after the leader has died
-  std::stop_token stop{};
+  LockService service;     ///< where the key is kept
+  std::string key;         ///< 1 to 255 bytes; the same for all who are to take turns
+  Duration period;         ///< more than 0, from the beginning of one round to that of the next
+  Duration ttl{15'000};    ///< 1 s … 10 min: another leads so soon after the leader has died
+  std::stop_token stop{};  ///< ends it
 };
 
 /// Leads while it can: waits for the key, then calls `round` once a period, the first time at once,

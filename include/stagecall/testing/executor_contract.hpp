@@ -48,7 +48,8 @@ inline Launch launch_of(NodeSpec node, AttemptKey key = next_key()) {
 }
 
 /// The broken promises, each with what was expected and what was reported instead; empty = none.
-/// After the first one of a check the rest of that check is left out.
+/// After the first one of a check the rest of that check is left out. Blocks for at most the
+/// subject's patience for each promise. Any thread.
 inline std::vector<std::string> check_executor(const ExecutorSubject& subject);
 
 /// What news says, in a few words: `ended failed (exit 3)`.
@@ -73,7 +74,7 @@ inline std::string text_of(const AttemptNews& news) {
   return std::visit(Words{}, news);
 }
 
-namespace executor_contract {
+namespace executor_contract_detail {
 
 struct BrokenPromise {
   std::string text;
@@ -380,10 +381,10 @@ inline void check_close(const ExecutorSubject& subject) {
   idle.close();
 }
 
-}  // namespace executor_contract
+}  // namespace executor_contract_detail
 
 inline std::vector<std::string> check_executor(const ExecutorSubject& subject) {
-  using namespace executor_contract;
+  using namespace executor_contract_detail;
   std::vector<std::string> failures;
   const auto attempt = [&](const auto& check, auto... arguments) {
     try {

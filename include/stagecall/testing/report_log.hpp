@@ -18,6 +18,7 @@ namespace stagecall::testing {
 /// Any thread.
 class ReportLog final : public ReportSink {
  public:
+  /// Keeps them and wakes who waits.
   void report(std::vector<AttemptReport> reports) override {
     const std::lock_guard lock{mutex_};
     for (AttemptReport& each : reports) {
