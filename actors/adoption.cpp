@@ -1,4 +1,5 @@
 // How a run comes to be held here: started, or adopted step by step. Part of Supervisor.
+#include "actors/log.hpp"
 #include "actors/supervisor.hpp"
 #include "core/lease_term.hpp"
 #include "formats/pipeline_file.hpp"
@@ -64,7 +65,7 @@ void Supervisor::insert(const StartRequest& start_request, StartPromise promise,
             } else if (lacking.empty()) {
               started(start_request, reply, std::move(events));
             } else {
-              spdlog::warn("run_waits run={} lacking={}", reply.row.run.text(), lacking);
+              log().warn("run_waits run={} lacking={}", reply.row.run.text(), lacking);
               settings_->nudge({}, reply.row.run.text());
               survey(true);
             }
@@ -133,7 +134,7 @@ void Supervisor::judged(const LiveRun& run, std::shared_ptr<const Definition> de
             adopting_.erase(run.run);
             lacking_[run.definition] = lacking.what;
             if (!lacking.what.empty()) {
-              spdlog::info("run_not_fit run={} lacking={}", run.run.text(), lacking.what);
+              log().info("run_not_fit run={} lacking={}", run.run.text(), lacking.what);
             } else if (may_adopt(run.run)) {
               adopt(run);
             }
@@ -153,8 +154,8 @@ void Supervisor::acquire(const RunId& run, Term term_read) {
             }
             ++counters_[response.trust.error().code == ErrorCode::lease_busy ? "held_elsewhere"
                                                                              : "lease_unavailable"];
-            spdlog::debug("run_skipped run={} reason=\"{}\"", run.text(),
-                          response.trust.error().message);
+            log().debug("run_skipped run={} reason=\"{}\"", run.text(),
+                        response.trust.error().message);
             adopting_.erase(run);
           },
           [this, run](const caf::error&) { give_up(run, "the lease store did not answer"); });
@@ -213,7 +214,7 @@ void Supervisor::loaded(LoadedRun run, Term term, Trust trust) {
     return;
   }
   ++counters_["adopted"];
-  spdlog::info("run_adopted run={} term={}", id.text(), term.value);
+  log().info("run_adopted run={} term={}", id.text(), term.value);
   spawn_run(
       {std::move(run.row), std::move(run.history), std::move(shared), term, false, trust.until});
 }
@@ -226,7 +227,7 @@ std::shared_ptr<const Definition> Supervisor::definition(const std::string& hash
   }
   auto read = read_pipeline(text, {});
   if (!read) {
-    spdlog::error("definition_unreadable hash={} error=\"{}\"", hash, read.error().message);
+    log().error("definition_unreadable hash={} error=\"{}\"", hash, read.error().message);
     return nullptr;
   }
   cached = *read;
@@ -260,7 +261,7 @@ void Supervisor::quarantine(const RunId& run, const std::string& reason) {
 }
 
 void Supervisor::give_up(const RunId& run, const std::string& reason) {
-  spdlog::info("run_not_adopted run={} reason=\"{}\"", run.text(), reason);
+  log().info("run_not_adopted run={} reason=\"{}\"", run.text(), reason);
   adopting_.erase(run);
   survey_whole_ = true;  // what is known of it may be out of date
   send(colleagues_.lock_manager, ReleaseLease{run, draining_});

@@ -1,5 +1,6 @@
 #include "actors/custodian.hpp"
 
+#include "actors/log.hpp"
 #include "messages/limits.hpp"
 #include "platform/process.hpp"
 
@@ -47,7 +48,7 @@ void contained(const Executor& executor, Call call) {
   try {
     call();
   } catch (const std::exception& exception) {
-    spdlog::error("executor_exception executor={} text=\"{}\"", executor.name(), exception.what());
+    log().error("executor_exception executor={} text=\"{}\"", executor.name(), exception.what());
   }
 }
 
@@ -180,7 +181,7 @@ void Custodian::submit(const LaunchOrder& order) {
 void Custodian::submit_failed(const LaunchOrder& order, Executor& executor,
                               const std::string& cause) {
   const std::string error = "executor " + std::string{executor.name()} + " threw: " + cause;
-  spdlog::error("executor_exception executor={} text=\"{}\"", executor.name(), cause);
+  log().error("executor_exception executor={} text=\"{}\"", executor.name(), cause);
   std::vector<Cancel> cancels;
   ExecutorReports failed;
   for (const Launch& launch : order.launches) {
@@ -210,8 +211,8 @@ void Custodian::cancel(const CancelOrder& order) {
       batches[executor].push_back(cancel);
     } else {
       ++counters_["cancels_out_of_reach"];
-      spdlog::warn("cancel_out_of_reach key={} custodian={}", item.key.text(),
-                   item.custodian.replica);
+      log().warn("cancel_out_of_reach key={} custodian={}", item.key.text(),
+                 item.custodian.replica);
     }
   }
   for (auto& [executor, cancels] : batches) {
@@ -305,7 +306,7 @@ void Custodian::to_inbox(const AttemptReport& report) {
                .message = input_of(report),
                .at = settings_->clock->wall()};
   const auto again = [this, report](const std::string& cause) {
-    spdlog::warn("report_not_stored key={} error=\"{}\"", report.key.text(), cause);
+    log().warn("report_not_stored key={} error=\"{}\"", report.key.text(), cause);
     delayed_send(this, settings_->tick, ExecutorReports{{report}});
   };
   request(store_, caf::infinite, WriteRequest{std::move(put)})

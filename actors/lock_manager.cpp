@@ -1,5 +1,6 @@
 #include "actors/lock_manager.hpp"
 
+#include "actors/log.hpp"
 #include "core/lease_term.hpp"
 
 #include <cstdio>
@@ -139,7 +140,7 @@ void LockManager::renew_due() {
   const BootTime start = settings_->clock->boot();
   if (store_asked_at_ && !may_renew(start, *store_asked_at_, settings_->lease_ttl)) {
     ++counters_["store_silent"];
-    spdlog::warn("leases_not_renewed reason=\"the store does not answer\" leases={}", held_.size());
+    log().warn("leases_not_renewed reason=\"the store does not answer\" leases={}", held_.size());
     return;
   }
   std::vector<LeaseRequest> requests;
@@ -155,8 +156,8 @@ void LockManager::renew_due() {
   if (!verdicts) {
     // Not known to be ours any longer than it was: asked again at the next tick.
     ++counters_["unavailable"];
-    spdlog::warn("lease_renewal_failed leases={} error=\"{}\"", requests.size(),
-                 verdicts.error().message);
+    log().warn("lease_renewal_failed leases={} error=\"{}\"", requests.size(),
+               verdicts.error().message);
     return;
   }
   renewed(requests, *verdicts, start);
@@ -175,7 +176,7 @@ void LockManager::renewed(const std::vector<LeaseRequest>& requests,
       }
     } else {
       ++counters_["lost"];
-      spdlog::warn("lease_lost run={}", requests[i].run.text());
+      log().warn("lease_lost run={}", requests[i].run.text());
       if (held->second.watcher) {
         send(held->second.watcher, LeaseGone{});
       }

@@ -1,9 +1,10 @@
 // The one place where every message of every actor passes: counts it, and contains what it throws.
 #pragma once
 
+#include "actors/log.hpp"
+
 #include <caf/invoke_message_result.hpp>
 #include <caf/mailbox_element.hpp>
-#include <spdlog/spdlog.h>
 
 #include <cstdint>
 #include <exception>
@@ -27,7 +28,7 @@ class Observed : public Base {
     try {
       return Base::consume(element);
     } catch (const std::exception& exception) {
-      spdlog::error("actor_exception actor={} text=\"{}\"", this->name(), exception.what());
+      log().error("actor_exception actor={} text=\"{}\"", this->name(), exception.what());
       after_exception(exception.what());
     }
     return caf::invoke_message_result::consumed;

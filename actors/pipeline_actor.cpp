@@ -1,5 +1,6 @@
 #include "actors/pipeline_actor.hpp"
 
+#include "actors/log.hpp"
 #include "core/append_remedy.hpp"
 #include "core/explain.hpp"
 #include "core/invariants.hpp"
@@ -96,7 +97,7 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
       [this](const TrustRenewed& trust) {
         trusted_until_ = trust.until;
         if (std::exchange(parked_, false)) {
-          spdlog::info("run_resumed run={}", run_.text());
+          log().info("run_resumed run={}", run_.text());
           send(supervisor_, RunParked{run_, {}});
           pass();
         }
@@ -217,7 +218,7 @@ void PipelineActor::committed(const Result<Reply>& reply) {
   switch (after_failed_append(error.code)) {
     case AppendRemedy::read_back: read_back(); break;
     case AppendRemedy::retry:
-      spdlog::warn("append_failed run={} error=\"{}\"", run_.text(), error.message);
+      log().warn("append_failed run={} error=\"{}\"", run_.text(), error.message);
       retake_flight();
       hold_pending(kLimits.store_retry);
       break;
@@ -336,7 +337,7 @@ void PipelineActor::take_inbox(const std::vector<InboxRow>& rows) {
 void PipelineActor::park() {
   if (!std::exchange(parked_, true)) {
     const std::string reason = "its lease is not trusted";
-    spdlog::warn("run_parked run={} reason=\"{}\"", run_.text(), reason);
+    log().warn("run_parked run={} reason=\"{}\"", run_.text(), reason);
     send(supervisor_, RunParked{run_, reason});
   }
   tick_due_ = settings_->clock->boot() + settings_->tick;

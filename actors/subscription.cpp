@@ -1,10 +1,9 @@
 #include "actors/subscription.hpp"
 
+#include "actors/log.hpp"
 #include "actors/run_events.hpp"
 #include "actors/run_reader.hpp"
 #include "messages/limits.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <exception>
@@ -147,7 +146,7 @@ bool Subscription::Body::tell(const RunId& run) {
   const auto passes = store_->with([&](Store& store) { return store.history(run, told_[run]); });
   if (!definition || !passes) {
     const Error& error = definition ? passes.error() : definition.error();
-    spdlog::warn("subscription_read_failed run={} error=\"{}\"", run.text(), error.message);
+    log().warn("subscription_read_failed run={} error=\"{}\"", run.text(), error.message);
     return true;  // looked at again when there is more
   }
   for (const StoredPass& stored : *passes) {
@@ -184,9 +183,9 @@ bool Subscription::Body::call(const RunEvent& event) {
     callback_(event);
     return true;
   } catch (const std::exception& exception) {
-    spdlog::error("subscription_ended run={} text=\"{}\"", event.run.text(), exception.what());
+    log().error("subscription_ended run={} text=\"{}\"", event.run.text(), exception.what());
   } catch (...) {
-    spdlog::error("subscription_ended run={} text=\"no std::exception\"", event.run.text());
+    log().error("subscription_ended run={} text=\"no std::exception\"", event.run.text());
   }
   return false;
 }

@@ -1,5 +1,7 @@
 #include "actors/supervisor.hpp"
 
+#include "actors/log.hpp"
+
 #include <caf/system_messages.hpp>
 
 #include <utility>
@@ -112,7 +114,7 @@ void Supervisor::survey(bool whole) {
 
 /// It may have been meant to read what has not changed since: the next one does.
 void Supervisor::survey_failed(const std::string& cause) {
-  spdlog::warn("survey_failed error=\"{}\"", cause);
+  log().warn("survey_failed error=\"{}\"", cause);
   survey_whole_ = true;
 }
 
@@ -151,7 +153,7 @@ bool Supervisor::may_adopt(const RunId& run) const {
 void Supervisor::left(const RunLeft& news) {
   const RunId& run = news.status.run;
   if (!news.reason.empty()) {
-    spdlog::info("run_left run={} reason=\"{}\"", run.text(), news.reason);
+    log().info("run_left run={} reason=\"{}\"", run.text(), news.reason);
   }
   send(colleagues_.lock_manager, ReleaseLease{run, draining_ && !news.reason.empty()});
   survey_whole_ = true;

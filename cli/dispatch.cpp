@@ -39,7 +39,7 @@ void log_to_stderr(const std::string& level) {
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_level(spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::warn);
-  spdlog::set_default_logger(std::move(logger));
+  spdlog::register_logger(std::move(logger));
 }
 
 /// What the whole command line has, but not this release of it.

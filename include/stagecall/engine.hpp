@@ -108,6 +108,8 @@ class Subscription {
 /// anything but the destructor and the move. Calls wait for the store (as long as another process
 /// may lock it: 30 s), never for attempts, `wait` and `drain` aside. Errors common to all calls:
 /// store_unavailable, store_damaged, and not_found where a run is named.
+/// What people should know is logged by spdlog, to the logger `stagecall` if the host has
+/// registered one before its first engine, else warnings and errors to stderr.
 class Engine {
  public:
   /// Opens or makes the store, and begins to schedule. Errors: invalid_argument (which option, what
