@@ -66,6 +66,7 @@ Custodian::Custodian(caf::actor_config& config, std::vector<Executor*> executors
 /// Runs' actors and this one hold each other: ended, it lets go, or neither is ever destroyed.
 void Custodian::on_exit() {
   runs_.clear();
+  store_ = StoreHandle{};
 }
 
 Custodian::behavior_type Custodian::make_behavior() {

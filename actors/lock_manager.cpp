@@ -43,6 +43,11 @@ void LockManager::on_exit() {
   }
   held_.clear();
   store_ = StoreHandle{};
+  // Who asked is not left waiting; and a promise refers to its actor, which could not go before it.
+  for (auto& [run, promise] : std::exchange(acquiring_, {})) {
+    promise.deliver(LeaseResponse{
+        fail(ErrorCode::lease_unavailable, "the lease of " + run.text() + ": the engine ends")});
+  }
   release_gathered();
 }
 

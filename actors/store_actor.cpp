@@ -32,6 +32,12 @@ StoreActor::behavior_type StoreActor::make_behavior() {
   };
 }
 
+/// What was gathered is still written, and answered: a promise refers to its actor, which could not
+/// go before it.
+void StoreActor::on_exit() {
+  flush();
+}
+
 /// What is in the mailbox now comes before the Flush, and so into the same transaction.
 StoreActor::Promise StoreActor::gather(const WriteRequest& request) {
   auto promise = make_response_promise<WriteResponse>();

@@ -25,6 +25,7 @@ class StoreActor : public Observed<StoreHandle::base> {
 
   const char* name() const override { return "store"; }
   behavior_type make_behavior() override;
+  void on_exit() override;
 
  private:
   using Promise = caf::typed_response_promise<WriteResponse>;

@@ -29,6 +29,7 @@ void Supervisor::on_exit() {
     send_exit(actor, caf::exit_reason::user_shutdown);
   }
   runs_.clear();
+  colleagues_ = Colleagues{};
 }
 
 Supervisor::behavior_type Supervisor::make_behavior() {

@@ -107,15 +107,18 @@ void TaskCall::progress(double fraction) {
     return;
   }
   const double clamped = std::clamp(fraction, 0.0, 1.0);
-  const std::lock_guard lock{mutex_};
-  if (fraction_) {
-    const double moved = std::abs(clamped - *fraction_);
-    if (moved == 0 || (moved < kProgressStep && clamped < 1)) {
-      return;
+  {
+    const std::lock_guard lock{mutex_};
+    if (fraction_) {
+      const double moved = std::abs(clamped - *fraction_);
+      if (moved == 0 || (moved < kProgressStep && clamped < 1)) {
+        return;
+      }
     }
+    fraction_ = clamped;
+    outbox_.put_progress(key(), clamped, progress_place_);
   }
-  fraction_ = clamped;
-  outbox_.put_progress(key(), clamped, progress_place_);
+  outbox_.flush();
 }
 
 void TaskCall::fail(std::string reason) {

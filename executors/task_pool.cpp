@@ -1,25 +1,13 @@
 #include "executors/task_pool.hpp"
 
 #include "executors/cancelled.hpp"
-#include "executors/recent_keys.hpp"
-#include "executors/report_outbox.hpp"
-#include "executors/task_call.hpp"
+#include "executors/task_pool_shared.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <iterator>
-#include <list>
-#include <map>
-#include <mutex>
-#include <optional>
-#include <set>
-#include <stop_token>
 #include <system_error>
-#include <thread>
-#include <unordered_map>
-#include <utility>
 #include <variant>
 
 namespace stagecall {
@@ -27,6 +15,7 @@ namespace {
 
 constexpr Duration kWaitMax = std::chrono::hours{1};  // then it looks at the clock again
 constexpr Duration kGraceMax = std::chrono::years{10};
+constexpr Duration kTellWithin{20};  // that a call has begun
 
 Duration bounded(Duration wait, Duration wait_max) {
   return std::clamp(wait, Duration{0}, wait_max);
@@ -47,74 +36,6 @@ std::optional<std::string> fault_of_name(const std::string& name) {
 }
 
 }  // namespace
-
-/// Everything but the handle. An attempt waits in the queue, or a worker runs it, or it is
-/// abandoned, or it has ended; that and its news change together, under one mutex.
-class TaskPool::Shared : public std::enable_shared_from_this<Shared> {
- public:
-  Shared(const Clock& clock, unsigned threads_max)
-      : clock_(clock), threads_max_(std::max(threads_max, 1U)) {}
-
-  Result<void> add(std::string name, Task task);
-  std::size_t abandoned() const;
-  Result<void> open(ReportSink& sink);
-  bool can_run(const NodeSpec& node) const;
-  void submit(std::vector<Launch> launches);
-  void cancel(const std::vector<Cancel>& cancels);
-  void query(const std::vector<AttemptQuery>& queries);
-  void acknowledge(const std::vector<AttemptKey>& keys);
-  void close(Duration deadline);
-
- private:
-  struct Entry;
-  using Item = std::pair<const AttemptKey, Entry>;
-  using Queue = std::list<Item*>;
-  using Workers = std::list<std::thread>;
-  struct Entry {
-    std::unique_ptr<TaskCall> call{};           ///< until it has ended
-    std::optional<Queue::iterator> place{};     ///< while it waits
-    std::optional<Workers::iterator> worker{};  ///< while it runs, unless abandoned
-    std::optional<BootTime> give_up_at{};       ///< once told to end
-    std::optional<SaysEnded> end{};
-  };
-
-  const Task* task_of(const NodeSpec& node) const;
-  std::optional<Outcome> refusal_of(const Launch& launch) const;
-  void end(Item& item, SaysEnded news);
-  void tell_to_end(Item& item, CancelReason reason);
-  void abandon(Item& item);
-  void start_workers();
-  void work(Workers::iterator self);
-  Item* take(std::unique_lock<std::mutex>& lock, Workers::iterator self);
-  bool settle(Item& item);
-  void watch();
-  std::vector<std::thread> leave();
-
-  const Clock& clock_;  // not looked at once closed
-  const std::size_t threads_max_;
-  ReportOutbox outbox_;  // has a mutex of its own, taken last
-
-  mutable std::mutex mutex_;  // of all below
-  std::condition_variable queue_filled_;
-  std::condition_variable watch_changed_;
-  std::condition_variable settled_;
-  bool is_open_ = false;
-  bool is_closing_ = false;  // nothing is taken up any more
-  bool is_closed_ = false;
-  std::map<std::string, Task> tasks_;  // none is ever removed
-  std::unordered_map<AttemptKey, Entry> entries_;
-  Queue queue_;
-  Workers workers_;
-  std::size_t running_ = 0;    // workers within a call
-  std::size_t waiting_ = 0;    // workers that wait for the queue
-  std::size_t abandoned_ = 0;  // calls without a worker
-  std::vector<std::stop_source> untold_;
-  bool is_telling_ = false;                        // the watch runs stop callbacks
-  std::set<std::pair<BootTime, Item*>> give_ups_;  // of the calls told to end
-  RecentKeys cancelled_early_{kRememberedKeys};
-  RecentKeys acknowledged_{kRememberedKeys};
-  std::thread watch_;
-};
 
 Result<void> TaskPool::Shared::add(std::string name, Task task) {
   const auto refuse = [](const std::string& text) {
@@ -141,9 +62,7 @@ std::size_t TaskPool::Shared::abandoned() const {
 }
 
 Result<void> TaskPool::Shared::open(ReportSink& sink) {
-  if (auto opened = outbox_.open(sink); !opened) {
-    return opened;
-  }
+  outbox_.open(sink);
   const std::lock_guard lock{mutex_};
   try {
     watch_ = std::thread{[self = shared_from_this()] { self->watch(); }};
@@ -181,7 +100,7 @@ std::optional<Outcome> TaskPool::Shared::refusal_of(const Launch& launch) const 
 }
 
 void TaskPool::Shared::submit(std::vector<Launch> launches) {
-  const std::lock_guard lock{mutex_};
+  std::unique_lock lock{mutex_};
   std::size_t queued = 0;
   for (Launch& launch : launches) {
     if (acknowledged_.has(launch.key)) {
@@ -200,11 +119,14 @@ void TaskPool::Shared::submit(std::vector<Launch> launches) {
     found->second.place = queue_.insert(queue_.end(), &*found);
     ++queued;
   }
-  // One wake-up for each that can be taken up now; who has ended one looks by himself.
-  for (std::size_t i = 0; i < std::min(queued, waiting_); ++i) {
+  start_workers();
+  // One wake-up for each that can be taken up now; who has ended one looks by himself. After the
+  // lock, which is the first thing that the woken want.
+  const std::size_t wanted = std::min(queued, waiting_);
+  lock.unlock();
+  for (std::size_t i = 0; i < wanted; ++i) {
     queue_filled_.notify_one();
   }
-  start_workers();
 }
 
 void TaskPool::Shared::cancel(const std::vector<Cancel>& cancels) {
@@ -357,18 +279,26 @@ void TaskPool::Shared::work(Workers::iterator self) {
     call.run();
     lock.lock();
     if (!settle(*item)) {
-      return;
+      break;
     }
   }
+  lock.unlock();
+  outbox_.flush();
 }
 
-/// The next attempt, which runs from now on; none if the pool closes.
+/// The next attempt, which runs from now on; none if the pool closes. What was put is told before
+/// it waits.
 TaskPool::Shared::Item* TaskPool::Shared::take(std::unique_lock<std::mutex>& lock,
                                                Workers::iterator self) {
   while (true) {
-    ++waiting_;
-    queue_filled_.wait(lock, [this] { return is_closing_ || !queue_.empty(); });
-    --waiting_;
+    if (queue_.empty()) {
+      lock.unlock();
+      outbox_.flush();
+      lock.lock();
+      ++waiting_;
+      queue_filled_.wait(lock, [this] { return is_closing_ || !queue_.empty(); });
+      --waiting_;
+    }
     if (queue_.empty()) {
       return nullptr;
     }
@@ -381,7 +311,7 @@ TaskPool::Shared::Item* TaskPool::Shared::take(std::unique_lock<std::mutex>& loc
     item.second.place.reset();
     item.second.worker = self;
     ++running_;
-    outbox_.put({item.first, SaysRunning{}});
+    tell_soon({item.first, SaysRunning{}});
     return &item;
   }
 }
@@ -402,7 +332,16 @@ bool TaskPool::Shared::settle(Item& item) {
   return true;
 }
 
-/// Requests stop tokens, and gives up on the calls that do not heed them.
+/// With the next end, or by the watch if none comes: most calls are over sooner.
+void TaskPool::Shared::tell_soon(AttemptReport report) {
+  outbox_.put(std::move(report));
+  if (!std::exchange(is_to_tell_, true)) {
+    watch_changed_.notify_one();
+  }
+}
+
+/// Requests stop tokens, gives up on the calls that do not heed them, and tells what nobody else
+/// has told.
 void TaskPool::Shared::watch() {
   std::unique_lock lock{mutex_};
   while (true) {
@@ -419,18 +358,37 @@ void TaskPool::Shared::watch() {
       settled_.notify_one();
     } else if (is_closed_) {
       return;
+    } else if (is_to_tell_) {
+      watch_changed_.wait_for(lock, bounded(time_to_give_up(), kTellWithin));
+      is_to_tell_ = false;
+      give_up();
+      lock.unlock();
+      outbox_.flush();
+      lock.lock();
     } else if (give_ups_.empty()) {
       watch_changed_.wait(lock);
-    } else if (const Duration left = give_ups_.begin()->first - clock_.boot(); left > Duration{0}) {
+    } else if (const Duration left = time_to_give_up(); left > Duration{0}) {
       watch_changed_.wait_for(lock, bounded(left, kWaitMax));
     } else {
-      Item& item = *give_ups_.begin()->second;
-      give_ups_.erase(give_ups_.begin());
-      item.second.give_up_at.reset();
-      abandon(item);
-      start_workers();
+      give_up();
+      is_to_tell_ = true;  // if there is no thread for the next, it has ended
     }
   }
+}
+
+/// Until the next grace is over.
+Duration TaskPool::Shared::time_to_give_up() const {
+  return give_ups_.empty() ? kWaitMax : give_ups_.begin()->first - clock_.boot();
+}
+
+void TaskPool::Shared::give_up() {
+  while (time_to_give_up() <= Duration{0}) {
+    Item& item = *give_ups_.begin()->second;
+    give_ups_.erase(give_ups_.begin());
+    item.second.give_up_at.reset();
+    abandon(item);
+  }
+  start_workers();
 }
 
 TaskPool::TaskPool(const Clock& clock, unsigned threads_max)
@@ -458,14 +416,17 @@ bool TaskPool::can_run(const NodeSpec& node) const {
 
 void TaskPool::submit(std::vector<Launch> launches) {
   shared_->submit(std::move(launches));
+  shared_->flush();
 }
 
 void TaskPool::cancel(std::vector<Cancel> cancels) {
   shared_->cancel(cancels);
+  shared_->flush();
 }
 
 void TaskPool::query(std::vector<AttemptQuery> queries) {
   shared_->query(queries);
+  shared_->flush();
 }
 
 void TaskPool::acknowledge(std::vector<AttemptKey> keys) {

@@ -14,9 +14,9 @@
 namespace stagecall {
 
 /// All calls are safe on any thread, several at once; open and close but once, and close not from
-/// within a report. The threads: one that reports, one that tells attempts to end and watches their
-/// grace, and up to threads_max that call, started as they are needed. What finds none free waits
-/// in the order of its submit, no more than the engine has slots.
+/// within a report. The threads: one that tells attempts to end and watches their grace, and up to
+/// threads_max that call, started as they are needed; each of them reports. What finds none free
+/// waits in the order of its submit, no more than the engine has slots.
 class TaskPool final : public Executor {
  public:
   /// The clock serves the launch guard and the grace, and must outlive the pool. 0 threads are 1.

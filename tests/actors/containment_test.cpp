@@ -185,3 +185,28 @@ TEST_CASE("a run whose history does not follow is left alone, and holds up no ot
   world.run();
   CHECK(world.row(other).summary.state == RunState::succeeded);
 }
+
+TEST_CASE("E1: an actor that ends between a request and its batch does not keep itself alive") {
+  World world;
+  const RunId run = world.start(pipeline("p", {external("a")}));
+  auto& member = world.replica();
+  const auto lock_manager = caf::actor_cast<caf::weak_actor_ptr>(
+      caf::actor_cast<caf::strong_actor_ptr>(member.actors->colleagues.lock_manager));
+  const auto store = caf::actor_cast<caf::weak_actor_ptr>(
+      caf::actor_cast<caf::strong_actor_ptr>(member.actors->colleagues.store));
+  {
+    const caf::scoped_actor self{world.system()};
+    (void)self->request(member.actors->colleagues.lock_manager, caf::infinite,
+                        AcquireLease{RunId{"q", 1}});
+    (void)self->request(
+        member.actors->colleagues.store, caf::infinite,
+        WriteRequest{PutInbox{.run = run, .message = StopInput{"asked"}, .at = WallTime{}}});
+    world.step();
+    world.step();
+    world.end(member);
+    world.advance(15s);  // timers refer to their actors too
+  }
+  CHECK(lock_manager.lock() == nullptr);
+  CHECK(store.lock() == nullptr);
+  CHECK(world.inbox_rows(run) == 1);  // gathered is written
+}

@@ -112,6 +112,8 @@ class World {
 
   /// Runs until nothing is to be done at this moment.
   void run() { scheduler_.run(); }
+  /// Has one actor handle one message.
+  void step() { scheduler_.run_once(); }
   /// In steps, so that timers that are set again fire again.
   void advance(Duration wait, Duration step = Duration{100}) {
     for (; wait > Duration{0}; wait -= step) {
@@ -120,6 +122,12 @@ class World {
     }
   }
 
+  /// All actors of the replica are told to end.
+  void end(Member& member) {
+    if (member.actors) {
+      end_replica(*std::exchange(member.actors, std::nullopt));
+    }
+  }
   /// All actors of the replica go at once, as at a crash; nothing is released.
   void crash(Member& member) {
     member.leases->offline = true;
@@ -229,12 +237,6 @@ class World {
   }
 
  private:
-  void end(Member& member) {
-    if (member.actors) {
-      end_replica(*std::exchange(member.actors, std::nullopt));
-    }
-  }
-
   std::uint32_t slots_;
   std::uint64_t random_ = 1;
   TempFolder folder_;
