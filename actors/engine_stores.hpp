@@ -3,6 +3,7 @@
 
 #include "actors/shared_store.hpp"
 #include "persistence/lease_store.hpp"
+#include "persistence/store_claim.hpp"
 #include "platform/scratch_folder.hpp"
 #include "stagecall/engine.hpp"
 
@@ -13,6 +14,7 @@
 namespace stagecall {
 
 struct EngineStores {
+  StoreClaim claim{};                      ///< of a store in a file; given up last
   std::optional<ScratchFolder> scratch{};  ///< of a store in memory: what its commands leave
   std::string folder{};                    ///< of launchers, attempts and nudges
   std::unique_ptr<Store> writer{};
@@ -20,7 +22,7 @@ struct EngineStores {
   std::unique_ptr<LeaseStore> leases{};
 };
 
-/// The clock outlives what is opened.
+/// Errors are those of Engine::open. The clock outlives what is opened.
 Result<EngineStores> open_engine_stores(const EngineOptions& options, const ReplicaIdentity& self,
                                         const Clock& clock);
 

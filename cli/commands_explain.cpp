@@ -4,6 +4,7 @@
 #include "cli/runnable.hpp"
 #include "core/explain.hpp"
 #include "persistence/sqlite_lease_store.hpp"
+#include "persistence/store_claim.hpp"
 #include "persistence/store_paths.hpp"
 #include "platform/process.hpp"
 
@@ -13,8 +14,6 @@
 
 namespace stagecall::cli {
 namespace {
-
-constexpr std::string_view kLeaseFileAuthority = "sqlite";
 
 /// By name; empty = nobody; none = it cannot be asked from here.
 std::optional<std::string> holder_of(const Session& session, const Store& store, const RunId& run) {

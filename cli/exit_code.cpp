@@ -10,7 +10,8 @@ ExitCode exit_code_of(ErrorCode code) {
     case ErrorCode::different_pipeline:
     case ErrorCode::not_external:
     case ErrorCode::not_waiting:
-    case ErrorCode::old_attempt: return ExitCode::usage;
+    case ErrorCode::old_attempt:
+    case ErrorCode::lease_authority: return ExitCode::usage;
     case ErrorCode::store_unavailable:
     case ErrorCode::store_damaged:
     case ErrorCode::store_newer:
@@ -20,7 +21,6 @@ ExitCode exit_code_of(ErrorCode code) {
     case ErrorCode::lease_busy:
     case ErrorCode::lease_lost:
     case ErrorCode::lease_unavailable:
-    case ErrorCode::lease_authority:
     case ErrorCode::executor_unavailable:
     case ErrorCode::limit_reached:
     case ErrorCode::unsupported:

@@ -163,13 +163,8 @@ Result<void> apply_options(Options& options, const std::vector<GivenOption>& giv
 }
 
 Result<void> check_supported(const Options& options) {
-  for (const std::string& url : options.leases) {
-    const bool is_tls = parse_redis_url(url)->is_tls;
-    return fail(ErrorCode::unsupported,
-                "leases at " + without_password(url) +
-                    (is_tls ? ": this build has no TLS, and no Redis leases yet"
-                            : ": this build has no Redis leases yet") +
-                    "; without --leases they are kept in a file beside the store");
+  if (auto servers = redis_servers(options.leases, "lease server"); !servers) {
+    return tl::unexpected<Error>{std::move(servers).error()};
   }
   if (!options.trace.empty()) {
     return fail(ErrorCode::unsupported,

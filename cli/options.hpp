@@ -55,7 +55,8 @@ struct GivenOption {
 /// invalid_argument names the origin, the value and what is allowed.
 Result<void> apply_options(Options& options, const std::vector<GivenOption>& given);
 
-/// unsupported: what is well-formed, but which this release does not have.
+/// What no single value shows: invalid_argument for lease servers that are no quorum; unsupported
+/// for what is well-formed, but which this release does not have.
 Result<void> check_supported(const Options& options);
 
 }  // namespace stagecall::cli

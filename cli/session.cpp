@@ -73,10 +73,8 @@ Result<std::shared_ptr<const Definition>> read_file(const Session& session) {
 }
 
 Result<std::unique_ptr<Store>> open_store(const Session& session) {
-  return open_sqlite_store({.path = session.options.store,
-                            .durability = session.options.durability,
-                            .create = false,
-                            .lease_authority = ""});
+  return open_sqlite_store(
+      {.path = session.options.store, .durability = session.options.durability, .create = false});
 }
 
 Result<FoundRun> open_run(const Session& session) {

@@ -35,20 +35,12 @@ const Clock& lock_clock() {
 
 Result<LockService> LockService::redis(const std::vector<std::string>& urls,
                                        const std::string& space) {
-  RedisLeaseOptions options{.servers = {}, .store_id = space, .self = holder()};
-  for (const std::string& url : urls) {
-    auto parsed = parse_redis_url(url);
-    if (!parsed) {
-      return fail(ErrorCode::invalid_argument,
-                  "lock server " + without_password(url) +
-                      " is not allowed; give redis://[user:password@]host:port[/db]");
-    }
-    if (parsed->is_tls) {
-      return fail(ErrorCode::unsupported,
-                  "lock server " + without_password(url) + ": this build has no TLS");
-    }
-    options.servers.push_back(std::move(parsed->server));
+  auto servers = redis_servers(urls, "lock server");
+  if (!servers) {
+    return tl::unexpected<Error>{std::move(servers).error()};
   }
+  const RedisLeaseOptions options{
+      .servers = *std::move(servers), .store_id = space, .self = holder()};
   return checked([options] { return open_redis_lease_store(options, lock_clock()); });
 }
 

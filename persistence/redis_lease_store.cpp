@@ -7,9 +7,9 @@
 #include "persistence/redis_quorum.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace stagecall {
@@ -26,13 +26,13 @@ using Verdicts = std::vector<LeaseVerdict>;
 class RedisLeaseStore final : public LeaseStore {
  public:
   RedisLeaseStore(const RedisLeaseOptions& options, const Clock& clock)
-      : prefix_("stagecall:{" + options.store_id + "}:"),
+      : prefix_(redis_key_prefix(options.store_id)),
         self_(options.self),
         clock_(clock),
         quorum_(options.servers, "stagecall:" + percent_encoded(self_.replica), clock),
         doubtful_(options.servers.size()) {}
 
-  Result<void> probe();
+  Result<void> probe(const std::function<void(const Error&)>& on_absence);
 
   Result<Verdicts> acquire(const std::vector<LeaseRequest>& requests, Duration ttl) override;
   Result<Verdicts> renew(const std::vector<LeaseRequest>& requests, Duration ttl) override;
@@ -93,11 +93,16 @@ class RedisLeaseStore final : public LeaseStore {
 
 // ---- The seam ----
 
-Result<void> RedisLeaseStore::probe() {
+Result<void> RedisLeaseStore::probe(const std::function<void(const Error&)>& on_absence) {
   const auto answers = ask({{.arguments = {"PING"}}}, begin());
-  if (answers.count < quorum_.majority()) {
-    return unavailable(answers.count, answers.complaints);
+  if (answers.count >= quorum_.majority() && !answers.is_refused) {
+    return {};
   }
+  auto absent = unavailable(answers.count, answers.complaints);
+  if (!on_absence || answers.is_refused) {
+    return absent;
+  }
+  on_absence(absent.value());
   return {};
 }
 
@@ -356,35 +361,23 @@ std::vector<RedisCommand> RedisLeaseStore::releases_of_doubtful(std::size_t serv
   return script_calls(kRelease, {}, requests);
 }
 
-Result<void> check(const RedisLeaseOptions& options) {
-  std::set<std::string> names;
-  for (const RedisServer& server : options.servers) {
-    if (!names.insert(server.name()).second) {
-      return fail(ErrorCode::invalid_argument,
-                  "lease server " + server.name() + " is named twice; name each once");
-    }
-  }
-  if (options.servers.size() % 2 == 0) {
-    return fail(ErrorCode::invalid_argument,
-                std::to_string(options.servers.size()) +
-                    " lease servers; give one, or an odd number of independent ones");
+}  // namespace
+
+std::string redis_key_prefix(const std::string& store_id) {
+  return "stagecall:{" + store_id + "}:";
+}
+
+Result<std::unique_ptr<LeaseStore>> open_redis_lease_store(const RedisLeaseOptions& options,
+                                                           const Clock& clock) {
+  if (auto allowed = check_redis_servers(options.servers, "lease server"); !allowed) {
+    return tl::unexpected<Error>{std::move(allowed).error()};
   }
   if (options.store_id.empty()) {
     return fail(ErrorCode::invalid_argument, "leases need the id of their store; it is empty");
   }
-  return {};
-}
-
-}  // namespace
-
-Result<std::unique_ptr<LeaseStore>> open_redis_lease_store(const RedisLeaseOptions& options,
-                                                           const Clock& clock) {
-  if (auto allowed = check(options); !allowed) {
-    return tl::unexpected<Error>{std::move(allowed).error()};
-  }
   auto store = std::make_unique<RedisLeaseStore>(options, clock);
-  if (auto answered = store->probe(); !answered) {
-    return tl::unexpected<Error>{std::move(answered).error()};
+  if (auto found = store->probe(options.on_absence); !found) {
+    return tl::unexpected<Error>{std::move(found).error()};
   }
   return store;
 }

@@ -4,6 +4,28 @@
 #include <utility>
 
 namespace stagecall {
+namespace {
+
+/// Others last until somebody changes a setting, here or there.
+bool passes_by_itself(RedisFault fault) {
+  switch (fault) {
+    case RedisFault::unreachable:
+    case RedisFault::timed_out:
+    case RedisFault::closed:
+    case RedisFault::read_only:
+    case RedisFault::loading:
+    case RedisFault::out_of_memory:
+    case RedisFault::not_saving:
+    case RedisFault::busy_script:
+    case RedisFault::no_script: return true;
+    case RedisFault::denied:
+    case RedisFault::not_allowed:
+    case RedisFault::other: return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 RedisQuorum::RedisQuorum(const std::vector<RedisServer>& servers, const std::string& client_name,
                          const Clock& clock)
@@ -42,6 +64,7 @@ RedisQuorum::Answers RedisQuorum::ask(std::vector<std::vector<RedisCommand>> com
     if (client->failure()) {
       answers.of_server.emplace_back(std::nullopt);
       answers.complaints += (answers.complaints.empty() ? "" : "; ") + client->failure()->text;
+      answers.is_refused = answers.is_refused || !passes_by_itself(client->failure()->fault);
     } else {
       answers.of_server.emplace_back(client->replies());
       ++answers.count;

@@ -20,6 +20,7 @@ class RedisQuorum {
     std::vector<std::optional<std::vector<RedisReply>>> of_server{};
     std::size_t count = 0;     ///< servers that answered
     std::string complaints{};  ///< of the others
+    bool is_refused = false;   ///< by one of them, and not for a passing reason
   };
 
   /// The clock outlives it. `client_name` as RedisClient wants it.

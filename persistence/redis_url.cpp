@@ -3,6 +3,7 @@
 #include "persistence/percent.hpp"
 
 #include <charconv>
+#include <set>
 #include <utility>
 
 namespace stagecall {
@@ -97,6 +98,46 @@ std::string without_password(std::string_view url) {
   const auto scheme = url.find("://");
   const auto start = scheme == std::string_view::npos || scheme > at ? 0 : scheme + 3;
   return std::string{url.substr(0, start)} + "…" + std::string{url.substr(at)};
+}
+
+Result<std::vector<RedisServer>> redis_servers(const std::vector<std::string>& urls,
+                                               const std::string& role) {
+  std::vector<RedisServer> servers;
+  for (const std::string& url : urls) {
+    auto parsed = parse_redis_url(url);
+    if (!parsed) {
+      return fail(ErrorCode::invalid_argument,
+                  role + " " + without_password(url) +
+                      " is not allowed; give redis://[user:password@]host:port[/db]");
+    }
+    if (parsed->is_tls) {
+      return fail(ErrorCode::unsupported,
+                  role + " " + without_password(url) + ": this build has no TLS; give redis://");
+    }
+    servers.push_back(std::move(parsed->server));
+  }
+  if (!servers.empty()) {
+    if (auto allowed = check_redis_servers(servers, role); !allowed) {
+      return tl::unexpected<Error>{std::move(allowed).error()};
+    }
+  }
+  return servers;
+}
+
+Result<void> check_redis_servers(const std::vector<RedisServer>& servers, const std::string& role) {
+  std::set<std::string> names;
+  for (const RedisServer& server : servers) {
+    if (!names.insert(server.name()).second) {
+      return fail(ErrorCode::invalid_argument,
+                  role + " " + server.name() + " is named twice; name each once");
+    }
+  }
+  if (servers.size() % 2 == 0) {
+    return fail(ErrorCode::invalid_argument,
+                std::to_string(servers.size()) + " " + role +
+                    "s; give one, or an odd number of independent ones");
+  }
+  return {};
 }
 
 }  // namespace stagecall

@@ -16,8 +16,6 @@ struct SqliteStoreOptions {
   std::string path;
   Durability durability = Durability::full;  ///< synchronous=FULL or NORMAL
   bool create = true;                        ///< false: a missing file is not_found
-  std::string lease_authority = "sqlite";    ///< recorded at creation; another one is refused;
-                                             ///< empty: whatever the store says (not at creation)
   Duration busy_timeout = kLimits.busy_timeout;
   std::string vfs{};  ///< SQLite's file layer by name, for fault injection; empty: the default
 };

@@ -203,7 +203,7 @@ class Store {
   virtual Result<std::uint64_t> data_version() = 0;
   /// Random name of this store, written when it was created.
   virtual std::string store_id() const = 0;
-  /// Whose leases this store goes by, written when it was created.
+  /// Who keeps the leases of its runs, as it was recorded when this was opened.
   virtual std::string lease_authority() const = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "persistence/store_file.hpp"
 
+#include "persistence/store_claim.hpp"
 #include "platform/random.hpp"
 #include "platform/unique_fd.hpp"
 #include "sql/migrations.hpp"
@@ -49,7 +50,7 @@ Result<void> migrate_step(SqliteDb& db, std::uint64_t from) {
   return done;
 }
 
-Result<void> fill_new_file(SqliteDb& db, const std::string& lease_authority) {
+Result<void> fill_new_file(SqliteDb& db) {
   // Header and schema go into the file itself before there is a log, so that the header alone
   // always says whose file it is and how new.
   auto done = db.script("PRAGMA application_id = " + std::to_string(kApplicationId));
@@ -60,7 +61,7 @@ Result<void> fill_new_file(SqliteDb& db, const std::string& lease_authority) {
     done = migrate_step(db, from);
   }
   if (done) {
-    done = db.run(store_sql::kInsertSettings, {random_id(), lease_authority});
+    done = db.run(store_sql::kInsertSettings, {random_id(), std::string_view{kLeaseFileAuthority}});
   }
   if (done) {
     done = db.commit();
@@ -80,7 +81,7 @@ Result<void> write_new_file(const SqliteStoreOptions& options, const std::string
   if (!db) {
     return tl::unexpected<Error>{std::move(db).error()};
   }
-  return fill_new_file(*db, options.lease_authority);
+  return fill_new_file(*db);
 }
 
 void sync_folder(const std::filesystem::path& folder) {
@@ -257,17 +258,11 @@ Result<std::string> read_setting(SqliteDb& db, std::string_view key) {
   return query.bytes(0);
 }
 
-Result<StoreFile> read_settings(SqliteDb db, const FileIdentity& identity,
-                                const SqliteStoreOptions& options) {
+Result<StoreFile> read_settings(SqliteDb db, const FileIdentity& identity) {
   auto store_id = read_setting(db, "store_id");
   auto authority = read_setting(db, "lease_authority");
   if (!store_id || !authority) {
     return tl::unexpected<Error>{store_id ? authority.error() : store_id.error()};
-  }
-  if (!options.lease_authority.empty() && *authority != options.lease_authority) {
-    return fail(ErrorCode::lease_authority,
-                "store " + options.path + " refused: its leases are kept by \"" + *authority +
-                    "\", this replica is configured for \"" + options.lease_authority + "\"");
   }
   db.set_checkpoint_on_close(true);
   return StoreFile{std::move(db), identity, std::move(*store_id), std::move(*authority)};
@@ -296,7 +291,7 @@ Result<StoreFile> open_store_file(const SqliteStoreOptions& options) {
   // What is refused stays as it is: its log is not moved into it either.
   db->set_checkpoint_on_close(false);
   auto good = check_and_prepare(*db, options, identity->size);
-  auto opened = good ? read_settings(std::move(*db), *identity, options)
+  auto opened = good ? read_settings(std::move(*db), *identity)
                      : tl::unexpected<Error>{std::move(good).error()};
   if (!opened && opened.error().code == ErrorCode::internal) {
     // A statement that the schema does not bear: tables are missing or others.

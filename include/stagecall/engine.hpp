@@ -34,6 +34,11 @@ struct EngineOptions {
   std::string replica{};  ///< this engine's name, shown to people; empty = host and pid
   Durability durability = Durability::full;  ///< what its commits survive
   Duration tick{5'000};                      ///< between two looks at a quiet run; 50 ms … 1 h
+  /// Who keeps the leases: `redis://[user:password@]host:port[/db]`, one, or an odd number of
+  /// independent servers, of which a majority decides. Empty = the file beside the store. Engines
+  /// that have the store open at the same time must all name the same. A server that cannot be
+  /// reached now is no error: runs wait until it can; one that refuses us is.
+  std::vector<std::string> leases{};
   Duration lease_ttl{15'000};      ///< length of the right to schedule a run; 1 s … 10 min
   std::uint32_t slots = 0;         ///< attempts at once; 0 = the machine's cores; at most 100,000
   std::uint32_t task_threads = 0;  ///< tasks at once; 0 = as many as slots, at most 64; ≤ 10,000

@@ -7,6 +7,9 @@ SELECT value FROM store WHERE key = ?1
 INSERT INTO store (key, value)
 VALUES ('store_id', ?1), ('lease_authority', ?2), ('created_at', unixepoch() || '000')
 
+-- :: kSetLeaseAuthority
+UPDATE store SET value = ?1 WHERE key = 'lease_authority'
+
 -- :: kSettle
 INSERT INTO store (key, value) VALUES ('settled', '1')
 ON CONFLICT (key) DO UPDATE SET value = value + 1

@@ -177,11 +177,30 @@ TEST_CASE_FIXTURE(CliFixture, "what this release does not have is refused, not i
   CHECK(call_json({"run", pipeline, "--trace", "t.json"}, 4)["error"]["code"] == "unsupported");
   CHECK(call_json({"run", pipeline, "--leases", "rediss://h:1/0"}, 4)["error"]["code"] ==
         "unsupported");
-  const ChildEnd end = call({"run", pipeline, "--leases", "redis://u:secret@h:1"});
-  CHECK(end.exit_code == 4);
-  CHECK(contains(end.err, "no Redis leases yet"));
-  CHECK_FALSE(contains(end.err, "secret"));
-  CHECK_FALSE(contains(call({"run", pipeline, "--leases", "redis://u:secret@h:0"}).err, "secret"));
+  CHECK_FALSE(has_store());
+}
+
+TEST_CASE_FIXTURE(CliFixture,
+                  "X8: lease servers that are no quorum are refused, without password") {
+  const std::string pipeline = file("p.json", kJoin);
+  const std::string first = "redis://u:secret@h:1";
+  const std::string second = "redis://u:secret@h:2";
+  for (const auto& [servers, allowed] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{first, second}, "an odd number"},
+           {{first, second, first}, "once"},
+           {{"redis://u:secret@h:0"}, "redis://"},
+           {{"rediss://u:secret@h:1"}, "no TLS"}}) {
+    std::vector<std::string> arguments{"run", pipeline};
+    for (const std::string& server : servers) {
+      arguments.insert(arguments.end(), {"--leases", server});
+    }
+    const ChildEnd end = call(arguments);
+    CAPTURE(end.err);
+    CHECK((end.exit_code == 2 || end.exit_code == 4));
+    CHECK(contains(end.err, allowed));
+    CHECK_FALSE(contains(end.err, "secret"));
+  }
   CHECK_FALSE(has_store());
 }
 

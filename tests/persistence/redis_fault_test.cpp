@@ -311,3 +311,37 @@ TEST_CASE("L16: restarts of the server under load crash nobody, and each call en
   CHECK(unavailable >= 20);
   CHECK(acquire(*stores[0], "afterwards") == "granted");
 }
+
+TEST_CASE("L21: a store whose server is away opens if it may, and works once that is back") {
+  RedisLeases leases;
+  const auto options_with = [&](std::string& told) {
+    auto options = leases.options(replica("one"));
+    options.on_absence = [&told](const Error& error) { told = error.message; };
+    return options;
+  };
+  std::string told;
+  CHECK(open_redis_lease_store(options_with(told), leases.clock));
+  CHECK(told.empty());
+  leases.server().stop();
+  const auto one = open_redis_lease_store(options_with(told), leases.clock);
+  REQUIRE(one);
+  CHECK(contains(told, "127.0.0.1:" + std::to_string(leases.server().port())));
+  CHECK(acquire(**one, "t1") == "lease_unavailable");
+  leases.server().start();
+  CHECK(acquire(**one, "t1") == "granted");
+}
+
+TEST_CASE(
+    "L15: a server that refuses us for good is an error at the opening, whatever may be away") {
+  RedisLeases leases{1, {"--requirepass", "secret"}};
+  auto options = leases.options(replica("one"));
+  options.on_absence = [](const Error&) {};
+  CHECK(code_of(open_redis_lease_store(options, leases.clock)) == "lease_unavailable");
+  options.servers[0].password = "secret";
+  options.servers[0].db = 99;
+  const auto wrong_database = open_redis_lease_store(options, leases.clock);
+  CHECK(code_of(wrong_database) == "lease_unavailable");
+  CHECK(contains(wrong_database.error().message, "out of range"));
+  options.servers[0].db = 0;
+  CHECK(open_redis_lease_store(options, leases.clock));
+}

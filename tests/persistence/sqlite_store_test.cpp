@@ -145,18 +145,6 @@ TEST_CASE("processes that create a store at once find the same one, and nothing 
   CHECK(files == 1);
 }
 
-TEST_CASE("a store that belongs to another lease authority is refused, both named") {
-  const TempFolder folder;
-  const std::string path = make_store(folder);
-  const std::string text = refusal_of({.path = path, .lease_authority = "redis://one"});
-  CHECK(contains(text, "lease_authority: "));
-  CHECK(contains(text, "\"sqlite\""));
-  CHECK(contains(text, "\"redis://one\""));
-  const auto any = open_sqlite_store({.path = path, .lease_authority = ""});
-  REQUIRE(any);
-  CHECK((*any)->lease_authority() == "sqlite");
-}
-
 TEST_CASE("S1: two processes and a hammer on one file: no lost write, no immediate BUSY") {
   constexpr int rounds = 150;
   const TempFolder folder;
