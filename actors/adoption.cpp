@@ -85,6 +85,9 @@ void Supervisor::started(const StartRequest& start_request, const RunStartedRepl
           [this, definition = start_request.definition, events = std::move(events),
            row = reply.row](const LeaseResponse& response) {
             if (!response.trust) {
+              if (not_leased(row.run, response.trust.error())) {
+                note_parked(row.run, row.term, response.trust.error().message);
+              }
               give_up(row.run, response.trust.error().message);
               return;
             }
@@ -106,7 +109,7 @@ void Supervisor::adopt(const LiveRun& run) {
   if (judged == lacking_.end()) {
     judge_fitness(run);
   } else if (judged->second.empty()) {
-    acquire(run.run, run.term);
+    acquire(run);
   }
 }
 
@@ -143,22 +146,36 @@ void Supervisor::judged(const LiveRun& run, std::shared_ptr<const Definition> de
 }
 
 /// Step two: the lease. Held elsewhere is no error.
-void Supervisor::acquire(const RunId& run, Term term_read) {
-  adopting_.insert(run);
-  request(colleagues_.lock_manager, caf::infinite, AcquireLease{run})
+void Supervisor::acquire(const LiveRun& run) {
+  adopting_.insert(run.run);
+  request(colleagues_.lock_manager, caf::infinite, AcquireLease{run.run})
       .then(
-          [this, run, term_read](const LeaseResponse& response) {
+          [this, run](const LeaseResponse& response) {
             if (response.trust) {
-              open_term(run, term_read, *response.trust);
+              unleased_.erase(run.run);
+              open_term(run.run, run.term, *response.trust);
               return;
             }
-            ++counters_[response.trust.error().code == ErrorCode::lease_busy ? "held_elsewhere"
-                                                                             : "lease_unavailable"];
-            log().debug("run_skipped run={} reason=\"{}\"", run.text(),
-                        response.trust.error().message);
-            adopting_.erase(run);
+            adopting_.erase(run.run);
+            const bool is_news = not_leased(run.run, response.trust.error());
+            // Of what somebody may hold it would be untrue.
+            if (is_news && (run.owner.empty() || run.owner == settings_->self.incarnation)) {
+              note_parked(run.run, run.term, response.trust.error().message);
+            }
           },
-          [this, run](const caf::error&) { give_up(run, "the lease store did not answer"); });
+          [this, run](const caf::error&) { give_up(run.run, "the lease store did not answer"); });
+}
+
+/// True: the lease store cannot be asked, which was not known of this run.
+bool Supervisor::not_leased(const RunId& run, const Error& error) {
+  const bool is_held = error.code == ErrorCode::lease_busy;
+  ++counters_[is_held ? "held_elsewhere" : "lease_unavailable"];
+  log().debug("run_skipped run={} reason=\"{}\"", run.text(), error.message);
+  if (is_held) {
+    unleased_.erase(run);
+    return false;
+  }
+  return unleased_.insert_or_assign(run, error.message).second;
 }
 
 /// Step three: the term, on what was read before the lease was asked for.

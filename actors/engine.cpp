@@ -161,6 +161,8 @@ Result<RunStatus> Engine::status(const RunId& run) {
     status.quarantined = condition.quarantined.empty() ? report.quarantined : condition.quarantined;
     if (!is_terminal(status.state) && !condition.lacking.empty()) {
       status.parked = "no executor here runs " + condition.lacking;
+    } else if (!is_terminal(status.state) && !condition.parked.empty()) {
+      status.parked = condition.parked;
     }
     return std::move(status);
   });

@@ -1,13 +1,12 @@
 #include "actors/engine_stores.hpp"
 
+#include "actors/log.hpp"
 #include "persistence/memory_lease_store.hpp"
 #include "persistence/memory_store.hpp"
 #include "persistence/redis_lease_store.hpp"
 #include "persistence/sqlite_lease_store.hpp"
 #include "persistence/sqlite_store.hpp"
 #include "persistence/store_paths.hpp"
-
-#include <spdlog/spdlog.h>
 
 #include <string_view>
 #include <utility>
@@ -31,8 +30,7 @@ Result<std::unique_ptr<LeaseStore>> open_leases(const EngineOptions& options,
                                  .self = self,
                                  .on_absence =
                                      [](const Error& error) {
-                                       spdlog::warn("leases_unavailable error=\"{}\"",
-                                                    error.message);
+                                       log().warn("leases_unavailable error=\"{}\"", error.message);
                                      }},
                                 clock);
 }

@@ -254,6 +254,7 @@ struct RunLeft {
 /// A run's actor decides nothing until its lease is trusted again; an empty reason: it is.
 struct RunParked {
   RunId run;
+  Term term;
   std::string reason;
 };
 /// A task was registered: what was lacking may be there now.
@@ -264,7 +265,7 @@ struct ConditionOf {
 };
 struct Condition {
   PipelineHandle actor{};     ///< none: it is not held here
-  std::string parked{};       ///< why; empty = it is not
+  std::string parked{};       ///< why, or why it cannot be held here; empty = it is not
   std::string quarantined{};  ///< why; empty = it is not, as far as this replica knows
   std::string lacking{};      ///< what this replica lacks to run it
 };

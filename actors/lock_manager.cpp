@@ -4,6 +4,7 @@
 #include "core/lease_term.hpp"
 
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 namespace stagecall {
@@ -15,7 +16,10 @@ LockManager::LockManager(caf::actor_config& config, LeaseStore& leases, StoreHan
 LockManager::behavior_type LockManager::make_behavior() {
   return {
       [this](const Describe&) {
-        return ActorDescription{"lock_manager", "lock_manager", handled(), counters_};
+        auto counters = counters_;
+        counters["held"] = held_.size();
+        counters["unavailable_now"] = silent_since_ ? 1 : 0;
+        return ActorDescription{"lock_manager", "lock_manager", handled(), std::move(counters)};
       },
       [this](const AcquireLease& request) { return gather(request); },
       [this](const WatchLease& request) {
@@ -57,7 +61,34 @@ void LockManager::ask_store() {
   }
   store_asked_at_ = settings_->clock->boot();
   request(store_, caf::infinite, Describe{})
-      .then([this](const ActorDescription&) { store_asked_at_.reset(); }, [](const caf::error&) {});
+      .then(
+          [this](const ActorDescription&) {
+            store_asked_at_.reset();
+            store_silence_told_ = false;
+          },
+          [](const caf::error&) {});
+}
+
+template <class Verdicts>
+void LockManager::note_health(const Verdicts& verdicts) {
+  const BootTime now = settings_->clock->boot();
+  if (verdicts) {
+    if (silent_since_) {
+      log().warn("leases_available leases={} after_ms={}", held_.size(),
+                 (now - *silent_since_).count());
+      silent_since_.reset();
+    }
+    return;
+  }
+  ++counters_["unavailable"];
+  if (!silent_since_) {
+    silent_since_ = now;
+    log().warn("leases_unavailable leases={} error=\"{}\"", held_.size(), verdicts.error().message);
+  }
+}
+
+BootTime LockManager::renewal_of(const RunId& run, BootTime granted) const {
+  return stagecall::renewal_of(granted, settings_->lease_ttl, std::hash<RunId>{}(run));
 }
 
 LockManager::Promise LockManager::gather(const AcquireLease& request) {
@@ -107,10 +138,10 @@ void LockManager::acquire_gathered() {
   }
   const BootTime start = settings_->clock->boot();
   const auto verdicts = leases_.acquire(requests, settings_->lease_ttl);
+  note_health(verdicts);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     auto promise = asked[i].second;
     if (!verdicts) {
-      ++counters_["unavailable"];
       promise.deliver(LeaseResponse{tl::unexpected<Error>{verdicts.error()}});
     } else if ((*verdicts)[i] != LeaseVerdict::granted) {
       ++counters_["busy"];
@@ -121,7 +152,7 @@ void LockManager::acquire_gathered() {
       Held& held = held_[asked[i].first];
       held.token = requests[i].token;
       held.until = trusted_until(start, settings_->lease_ttl);
-      held.renew_at = start + renew_after(settings_->lease_ttl);
+      held.renew_at = renewal_of(asked[i].first, start);
       promise.deliver(LeaseResponse{Trust{asked[i].first, held.until}});
     }
   }
@@ -132,8 +163,10 @@ void LockManager::release_gathered() {
     return;
   }
   const auto requests = std::exchange(releasing_, {});
+  const auto verdicts = leases_.release(requests);
+  note_health(verdicts);
   // A release that fails ends with its ttl.
-  if (leases_.release(requests)) {
+  if (verdicts) {
     counters_["released"] += requests.size();
   }
   if (std::exchange(is_offering_, false)) {
@@ -145,7 +178,9 @@ void LockManager::renew_due() {
   const BootTime start = settings_->clock->boot();
   if (store_asked_at_ && !may_renew(start, *store_asked_at_, settings_->lease_ttl)) {
     ++counters_["store_silent"];
-    log().warn("leases_not_renewed reason=\"the store does not answer\" leases={}", held_.size());
+    if (!std::exchange(store_silence_told_, true)) {
+      log().warn("leases_not_renewed reason=\"the store does not answer\" leases={}", held_.size());
+    }
     return;
   }
   std::vector<LeaseRequest> requests;
@@ -158,35 +193,37 @@ void LockManager::renew_due() {
     return;
   }
   const auto verdicts = leases_.renew(requests, settings_->lease_ttl);
-  if (!verdicts) {
-    // Not known to be ours any longer than it was: asked again at the next tick.
-    ++counters_["unavailable"];
-    log().warn("lease_renewal_failed leases={} error=\"{}\"", requests.size(),
-               verdicts.error().message);
-    return;
+  note_health(verdicts);
+  // Else not known to be ours any longer than it was: asked again at the next tick.
+  if (verdicts) {
+    renewed(requests, *verdicts, start);
   }
-  renewed(requests, *verdicts, start);
 }
 
 void LockManager::renewed(const std::vector<LeaseRequest>& requests,
                           const std::vector<LeaseVerdict>& verdicts, BootTime start) {
+  std::size_t lost = 0;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const auto held = held_.find(requests[i].run);
     if (verdicts[i] == LeaseVerdict::granted) {
       ++counters_["renewed"];
       held->second.until = trusted_until(start, settings_->lease_ttl);
-      held->second.renew_at = start + renew_after(settings_->lease_ttl);
+      held->second.renew_at = renewal_of(held->first, start);
       if (held->second.watcher) {
         send(held->second.watcher, TrustRenewed{held->second.until});
       }
     } else {
-      ++counters_["lost"];
-      log().warn("lease_lost run={}", requests[i].run.text());
+      ++lost;
+      log().debug("lease_lost run={}", requests[i].run.text());
       if (held->second.watcher) {
         send(held->second.watcher, LeaseGone{});
       }
       held_.erase(held);
     }
+  }
+  if (lost > 0) {
+    counters_["lost"] += lost;
+    log().warn("leases_lost leases={} of={}", lost, requests.size());
   }
 }
 

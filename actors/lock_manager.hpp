@@ -52,10 +52,16 @@ class LockManager : public Observed<LockManagerHandle::base> {
   void renewed(const std::vector<LeaseRequest>& requests, const std::vector<LeaseVerdict>& verdicts,
                BootTime start);
   void arm();
+  /// What became of a call: one line when the lease store falls silent, one when it answers again.
+  template <class Verdicts>
+  void note_health(const Verdicts& verdicts);
+  BootTime renewal_of(const RunId& run, BootTime granted) const;
 
   LeaseStore& leases_;
   StoreHandle store_;
   std::optional<BootTime> store_asked_at_{};  // and it has not answered yet
+  bool store_silence_told_ = false;
+  std::optional<BootTime> silent_since_{};  // the lease store
   SharedSettings settings_;
   std::map<RunId, Held> held_;
   std::vector<std::pair<RunId, Promise>> acquiring_;

@@ -2,6 +2,7 @@
 
 #include "actors/log.hpp"
 #include "core/append_remedy.hpp"
+#include "core/due_without_lease.hpp"
 #include "core/explain.hpp"
 #include "core/invariants.hpp"
 
@@ -97,8 +98,8 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
       [this](const TrustRenewed& trust) {
         trusted_until_ = trust.until;
         if (std::exchange(parked_, false)) {
-          log().info("run_resumed run={}", run_.text());
-          send(supervisor_, RunParked{run_, {}});
+          log().debug("run_resumed run={}", run_.text());
+          send(supervisor_, RunParked{run_, term_, {}});
           pass();
         }
       },
@@ -337,9 +338,10 @@ void PipelineActor::take_inbox(const std::vector<InboxRow>& rows) {
 void PipelineActor::park() {
   if (!std::exchange(parked_, true)) {
     const std::string reason = "its lease is not trusted";
-    log().warn("run_parked run={} reason=\"{}\"", run_.text(), reason);
-    send(supervisor_, RunParked{run_, reason});
+    log().debug("run_parked run={} reason=\"{}\"", run_.text(), reason);
+    send(supervisor_, RunParked{run_, term_, reason});
   }
+  carry_out(due_without_lease(state_, pending_, now()));
   tick_due_ = settings_->clock->boot() + settings_->tick;
   balance_slots(slots_granted_);
   arm();
@@ -453,7 +455,7 @@ void PipelineActor::arm() {
       std::min(state_.run().timeout_at,
                state_.deadlines().empty() ? kNever : state_.deadlines().begin()->first);
   BootTime due = tick_due_;
-  if (deadline != kNever && !parked_ && inbox_seen_) {
+  if (deadline != kNever && inbox_seen_ && (!parked_ || deadline > now())) {
     due = std::min(due, boot + std::max(Duration{0}, deadline - now()));
   }
   if (!parked_) {

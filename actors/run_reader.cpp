@@ -79,6 +79,9 @@ RunReport report_run(Store& store, const RunRow& row, WallTime now, ReportDepth 
                     .elapsed = std::max(Duration{0}, until - row.created_at),
                     .nodes = row.summary.nodes,
                     .passes = row.summary.passes}};
+  if (!is_terminal(row.summary.state)) {
+    report.status.parked = row.parked;
+  }
   const auto has = [&row](NodeState state) {
     return row.summary.nodes[static_cast<std::size_t>(state)] > 0;
   };

@@ -133,6 +133,7 @@ void Supervisor::take(const Survey& survey) {
         foreign_.emplace(run.run, run);
       }
     }
+    std::erase_if(unleased_, [this](const auto& run) { return !foreign_.contains(run.first); });
     if (lacking_.size() > survey.live.size()) {
       lacking_.clear();  // judged again when needed
     }
@@ -186,17 +187,25 @@ void Supervisor::parked(const RunParked& news) {
   } else if (runs_.contains(news.run)) {
     parked_[news.run] = news.reason;
   }
+  note_parked(news.run, news.term, news.reason);
+}
+
+/// For who asks the store alone. That it is not noted changes nothing for the run.
+void Supervisor::note_parked(const RunId& run, Term term, const std::string& reason) {
+  request(colleagues_.store, caf::infinite, WriteRequest{NoteParked{run, term, reason}})
+      .then([](const WriteResponse&) {}, [](const caf::error&) {});
 }
 
 Condition Supervisor::condition(const RunId& run) const {
   const auto held = runs_.find(run);
-  const auto parked = parked_.find(run);
+  const auto& waits = held == runs_.end() ? unleased_ : parked_;
+  const auto parked = waits.find(run);
   const auto broken = broken_.find(run);
   const auto foreign = foreign_.find(run);
   const auto lacking =
       foreign == foreign_.end() ? lacking_.end() : lacking_.find(foreign->second.definition);
   return {.actor = held == runs_.end() ? PipelineHandle{} : held->second,
-          .parked = parked == parked_.end() ? std::string{} : parked->second,
+          .parked = parked == waits.end() ? std::string{} : parked->second,
           .quarantined = broken == broken_.end() ? std::string{} : broken->second,
           .lacking = lacking == lacking_.end() ? std::string{} : lacking->second};
 }

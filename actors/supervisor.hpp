@@ -51,7 +51,8 @@ class Supervisor : public Observed<SupervisorHandle::base> {
   void adopt(const LiveRun& run);
   void judge_fitness(const LiveRun& run);
   void judged(const LiveRun& run, std::shared_ptr<const Definition> definition);
-  void acquire(const RunId& run, Term term_read);
+  void acquire(const LiveRun& run);
+  bool not_leased(const RunId& run, const Error& error);
   void open_term(const RunId& run, Term term_read, Trust trust);
   void load(const RunId& run, Term term, Trust trust);
   void load_failed(const RunId& run, const Error& error);
@@ -64,6 +65,7 @@ class Supervisor : public Observed<SupervisorHandle::base> {
   void forget(const caf::actor_addr& actor);
   void nudged(const std::string& text);
   void parked(const RunParked& news);
+  void note_parked(const RunId& run, Term term, const std::string& reason);
   void drain(const Drain& drain);
   void arm();
   std::shared_ptr<const Definition> definition(const std::string& hash, const std::string& text);
@@ -73,10 +75,11 @@ class Supervisor : public Observed<SupervisorHandle::base> {
   RunLeftCallback on_run_left_;
   std::map<RunId, PipelineHandle> runs_;
   std::unordered_map<caf::actor_id, RunId> run_of_;
-  std::set<RunId> joined_;               // to be scheduled here if nobody does
-  std::set<RunId> adopting_;             // definition, lease, term or history asked for
-  std::map<RunId, std::string> broken_;  // why their history cannot be read: left alone
-  std::map<RunId, std::string> parked_;  // of runs_, why
+  std::set<RunId> joined_;                 // to be scheduled here if nobody does
+  std::set<RunId> adopting_;               // definition, lease, term or history asked for
+  std::map<RunId, std::string> broken_;    // why their history cannot be read: left alone
+  std::map<RunId, std::string> parked_;    // of runs_, why
+  std::map<RunId, std::string> unleased_;  // wanted, but the lease store cannot be asked: its word
   std::unordered_map<DefinitionHash, std::string> lacking_;  // judged: what is not here, or nothing
   std::unordered_map<std::string, std::weak_ptr<const Definition>> definitions_;
   std::map<RunId, LiveRun> foreign_;  // not held here, as last read

@@ -35,7 +35,9 @@ std::optional<std::string> holder_of(const Session& session, const Store& store,
 
 ExplainContext context_of(const Session& session, const Store& store, const RunRow& row,
                           const Definition& definition) {
-  ExplainContext context{.now = session.clock.wall(), .holder = holder_of(session, store, row.run)};
+  ExplainContext context{.now = session.clock.wall(),
+                         .holder = holder_of(session, store, row.run),
+                         .parked = row.parked};
   if (context.holder && context.holder->empty()) {
     // Whoever holds a run can run it, so this is of nobody's.
     context.without_executor = nodes_without_executor(definition, session.clock);

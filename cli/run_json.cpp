@@ -99,6 +99,9 @@ Json run_json(const RunReport& report) {
   if (!status.running.empty()) {
     json["running"] = running_json(status.running);
   }
+  if (!status.parked.empty()) {
+    json["parked"] = status.parked;
+  }
   if (!report.quarantined.empty()) {
     json["quarantined"] = report.quarantined;
   }

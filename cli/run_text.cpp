@@ -80,6 +80,9 @@ void write_run(Output& output, const RunReport& report) {
               output.coloured(name_of(status.state), colour_of(status.state)) + ": " +
               progress_text(status.nodes) + ", " + elapsed_text(status) + ", " +
               std::to_string(status.passes.tick + status.passes.event) + " passes");
+  if (!status.parked.empty()) {
+    output.line("  parked: " + escaped(status.parked));
+  }
   if (!report.quarantined.empty()) {
     output.line("  " + escaped(report.quarantined));
   }
@@ -103,7 +106,8 @@ void write_runs(Output& output, const std::vector<RunReport>& reports) {
     output.line(
         padded(escaped(status.run.text()), width) + "  " +
         output.coloured(padded(std::string{name_of(status.state)}, 9), colour_of(status.state)) +
-        "  " + padded(elapsed_text(status), 8) + "  " + progress_text(status.nodes));
+        "  " + padded(elapsed_text(status), 8) + "  " + progress_text(status.nodes) +
+        (status.parked.empty() ? "" : ", parked"));
   }
 }
 

@@ -187,6 +187,14 @@ Result<void> MemoryTables::set_holder(RunKey run, Term term, const std::string& 
   keep_value(row);
   row.term = term;
   row.owner = owner;
+  row.parked.clear();
+  return {};
+}
+
+Result<void> MemoryTables::set_parked(RunKey run, const std::string& reason) {
+  RunRow& row = at(run).row;
+  keep_value(row);
+  row.parked = reason;
   return {};
 }
 

@@ -166,6 +166,10 @@ Result<void> SqliteTables::set_holder(RunKey run, Term term, const std::string& 
   return db_.run(store_sql::kSetHolder, {run.value, sqlite_value(term.value), owner});
 }
 
+Result<void> SqliteTables::set_parked(RunKey run, const std::string& reason) {
+  return db_.run(store_sql::kSetParked, {run.value, reason});
+}
+
 Result<void> SqliteTables::put_output(RunKey run, const NodeOutput& output) {
   return db_.run(store_sql::kInsertOutput, {run.value, std::int64_t{output.node.value},
                                             std::int64_t{output.attempt.value}, output.body});
@@ -222,6 +226,7 @@ RunRow run_row_of(const SqliteQuery& query) {
         static_cast<std::uint32_t>(query.integer(first_count + static_cast<int>(state)));
   }
   row.summary.passes = {query.number(22), query.number(23)};
+  row.parked = query.bytes(24);
   return row;
 }
 

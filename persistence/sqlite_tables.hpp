@@ -26,6 +26,7 @@ class SqliteTables final : public StoreTables {
   Result<void> insert_pass(RunKey run, const RawPass& pass) override;
   Result<void> set_head(const RunHead& head, const RunSummary& summary) override;
   Result<void> set_holder(RunKey run, Term term, const std::string& owner) override;
+  Result<void> set_parked(RunKey run, const std::string& reason) override;
   Result<void> put_output(RunKey run, const NodeOutput& output) override;
   Result<void> copy_output(RunKey from, RunKey into, NodeIndex node) override;
   Result<bool> insert_inbox(RunKey run, const InboxEntry& entry) override;

@@ -41,6 +41,7 @@ struct RunRow {
   std::uint64_t last_checksum = 0;  ///< of the pass last_seq; 0 for an empty history
   WallTime created_at;
   RunSummary summary;
+  std::string parked{};  ///< as the last NoteParked of its term says; empty = it is not
   friend bool operator==(const RunRow&, const RunRow&) = default;
 };
 
@@ -117,6 +118,15 @@ struct AppendReply {
   Seq last_seq;
 };
 
+/// Notes for people why nothing is decided for a run now; empty = it is not parked any more. A new
+/// term is not parked. Refused as fenced unless the run's term is this one.
+struct NoteParked {
+  RunId run;
+  Term term;
+  std::string reason{};
+};
+struct NotedReply {};
+
 /// Puts a message into a run's inbox, unless the answer says why not.
 struct PutInbox {
   RunId run;
@@ -151,8 +161,9 @@ struct PruneReply {
   std::uint64_t events = 0;   ///< that their histories had; a damaged pass counts as none
 };
 
-using Write = std::variant<StartRun, OpenTerm, AppendPass, PutInbox, PruneRuns>;
-using Reply = std::variant<RunStartedReply, TermReply, AppendReply, InboxReply, PruneReply>;
+using Write = std::variant<StartRun, OpenTerm, AppendPass, NoteParked, PutInbox, PruneRuns>;
+using Reply =
+    std::variant<RunStartedReply, TermReply, AppendReply, NotedReply, InboxReply, PruneReply>;
 
 /// Which live runs to look for.
 struct LiveRun {

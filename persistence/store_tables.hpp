@@ -72,7 +72,9 @@ class StoreTables {
   virtual Result<void> insert_pass(RunKey run, const RawPass& pass) = 0;
   /// Where the history ends, and the summary.
   virtual Result<void> set_head(const RunHead& head, const RunSummary& summary) = 0;
+  /// The new holder is not parked.
   virtual Result<void> set_holder(RunKey run, Term term, const std::string& owner) = 0;
+  virtual Result<void> set_parked(RunKey run, const std::string& reason) = 0;
   /// That of the same attempt is replaced.
   virtual Result<void> put_output(RunKey run, const NodeOutput& output) = 0;
   /// The latest of the node, if it left one.

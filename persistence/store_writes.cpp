@@ -231,6 +231,24 @@ Result<Reply> apply(StoreTables& tables, const AppendPass& write) {
   return AppendReply{head->last_seq};
 }
 
+// ---- NoteParked ----
+
+Result<Reply> apply(StoreTables& tables, const NoteParked& write) {
+  const auto head = read_head(tables, write.run);
+  if (!head) {
+    return tl::unexpected<Error>{head.error()};
+  }
+  if (head->term != write.term) {
+    return fail(ErrorCode::fenced, "cannot note that run " + write.run.text() +
+                                       " is parked in term " + std::to_string(write.term.value) +
+                                       ": its term is " + std::to_string(head->term.value));
+  }
+  if (auto done = tables.set_parked(head->key, write.reason); !done) {
+    return tl::unexpected<Error>{std::move(done).error()};
+  }
+  return NotedReply{};
+}
+
 // ---- PutInbox ----
 
 /// What a message is about, where a second one that waits beside it could change nothing.

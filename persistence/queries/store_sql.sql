@@ -17,13 +17,13 @@ ON CONFLICT (key) DO UPDATE SET value = value + 1
 -- :: kReadRun
 SELECT id, pipeline, iteration, definition, owner, term, last_seq, last_checksum, created_at, state,
   due_at, ended_at, blocked, ready, submitted, running, backoff, unreachable, succeeded, failed,
-  skipped, stopped, tick_passes, event_passes
+  skipped, stopped, tick_passes, event_passes, parked
 FROM run WHERE pipeline = ?1 AND iteration = ?2
 
 -- :: kReadRuns
 SELECT id, pipeline, iteration, definition, owner, term, last_seq, last_checksum, created_at, state,
   due_at, ended_at, blocked, ready, submitted, running, backoff, unreachable, succeeded, failed,
-  skipped, stopped, tick_passes, event_passes
+  skipped, stopped, tick_passes, event_passes, parked
 FROM run ORDER BY pipeline, iteration
 
 -- :: kReadHead
@@ -63,7 +63,10 @@ INSERT INTO run (pipeline, iteration, definition, owner, term, created_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id
 
 -- :: kSetHolder
-UPDATE run SET term = ?2, owner = ?3 WHERE id = ?1
+UPDATE run SET term = ?2, owner = ?3, parked = '' WHERE id = ?1
+
+-- :: kSetParked
+UPDATE run SET parked = ?2 WHERE id = ?1
 
 -- :: kInsertPass
 INSERT INTO pass (run, seq, term, at, checksum, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -1,7 +1,12 @@
 // Who schedules a run: leases that are renewed, lost or out of reach, several replicas, terms.
+#include "actors/log.hpp"
 #include "tests/support/actor_world.hpp"
 
 #include <doctest/doctest.h>
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <numeric>
+#include <sstream>
 
 using namespace stagecall;
 using namespace stagecall::testing;
@@ -15,6 +20,10 @@ std::size_t launches(World& world, std::size_t replicas) {
     count += world.replica(i).executor.launches.size();
   }
   return count;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -253,4 +262,114 @@ TEST_CASE("P4: a drain launches nothing more, even what was being recorded when 
   CHECK(world.executor().launches.empty());
   CHECK(world.runs(member).empty());
   CHECK(world.nodes(run, NodeState::ready) == 1);
+}
+
+TEST_CASE(
+    "T10: a pause between lease and term: none is opened, the rightful holder keeps working") {
+  World world;
+  auto& b = world.add_replica("b", false);
+  const RunId run = world.start(pipeline("p", {task("a"), task("b", {"a"})}));
+  world.run();
+  b.leases->grants_all = true;
+  b.leases->on_acquired = [&] {
+    if (std::exchange(b.leases->grants_all, false)) {
+      world.stand_still(8s);
+    }
+  };
+  caf::anon_send(b.actors->supervisor, JoinRun{run});
+  world.run();
+  CHECK(world.runs(b).empty());
+  CHECK(world.row(run).term == Term{1});
+  CHECK(world.count(b.actors->colleagues.lock_manager, "released") == 1);
+  world.executor().end("a");
+  world.run();
+  CHECK(world.executor().launched_nodes() == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("T2: a deadline and a stop act while runs are parked, and no run fails by that") {
+  World world;
+  auto late = task("late");
+  late.timeout = 20s;
+  late.retry.attempts_max = 2;
+  const RunId timed = world.start(pipeline("timed", {late}));
+  const RunId stopped = world.start(pipeline("stopped", {task("work"), task("more", {"work"})}));
+  world.run();
+  world.executor().report(world.executor().launches.front().key, SaysRunning{});
+  world.advance(1s);
+  world.replica().leases->offline = true;
+  world.advance(18s);
+  CHECK_FALSE(world.row(timed).parked.empty());
+  CHECK_FALSE(world.row(stopped).parked.empty());
+  CHECK(world.executor().cancels.empty());
+
+  world.advance(10s);
+  REQUIRE_FALSE(world.executor().cancels.empty());
+  for (const Cancel& cancel : world.executor().cancels) {
+    CHECK(cancel.key.run == timed);
+    CHECK(cancel.reason == CancelReason::timeout);
+  }
+  world.executor().cancels.clear();
+  CHECK(World::value(world.put(stopped, StopInput{"stop"})).is_stored());
+  const auto& cancels = world.executor().cancels;
+  CHECK(std::any_of(cancels.begin(), cancels.end(), [&](const Cancel& cancel) {
+    return cancel.key.run == stopped && cancel.reason == CancelReason::stop;
+  }));
+  const Seq parked_at = world.row(timed).last_seq;
+  world.executor().end("late", {.kind = OutcomeKind::timed_out});
+  world.executor().end("work", {.kind = OutcomeKind::stopped});
+  world.advance(30s);
+  CHECK(world.row(timed).last_seq == parked_at);
+  CHECK(world.state(stopped) == RunState::running);
+
+  world.replica().leases->offline = false;
+  world.advance(15s);
+  CHECK(world.state(stopped) == RunState::stopped);
+  CHECK(world.row(timed).parked.empty());
+  CHECK(world.state(timed) == RunState::running);
+  CHECK(world.executor().launched_nodes() == std::vector<std::string>{"late", "work", "late"});
+}
+
+TEST_CASE("L21: what is started while leases are out of reach waits, says why, and goes on") {
+  World world;
+  world.replica().leases->offline = true;
+  const RunId run = world.start(pipeline("p", {task("a")}));
+  world.advance(12s);
+  CHECK(world.executor().launches.empty());
+  CHECK(contains(world.row(run).parked, "reach the lease store"));
+  const auto condition = world.ask<Condition>(world.replica().actors->supervisor, ConditionOf{run});
+  CHECK(condition.parked == world.row(run).parked);
+  CHECK(world.count(world.replica().actors->colleagues.lock_manager, "unavailable_now") == 1);
+  world.replica().leases->offline = false;
+  world.advance(6s);
+  CHECK(world.executor().launches.size() == 1);
+  CHECK(world.row(run).parked.empty());
+}
+
+TEST_CASE("L17: an outage under 1,000 leases: few lines, and renewals spread again afterwards") {
+  std::ostringstream lines;
+  auto& sinks = stagecall::log().sinks();
+  sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
+  World world;
+  for (int i = 0; i < 1'000; ++i) {
+    world.start(pipeline("p" + std::to_string(i), {external("gate")}));
+  }
+  world.advance(6s);
+  for (const Duration outage : {Duration{10s}, Duration{60s}}) {
+    CAPTURE(outage.count());
+    world.replica().leases->offline = true;
+    world.advance(outage);
+    world.replica().leases->offline = false;
+    world.advance(15s);
+    world.replica().leases->renewals.clear();
+    world.advance(15s);
+    REQUIRE(world.runs(world.replica()).size() == 1'000);
+    const auto& renewals = world.replica().leases->renewals;
+    CHECK(std::accumulate(renewals.begin(), renewals.end(), std::size_t{0}) >= 2'000);
+    CHECK(*std::max_element(renewals.begin(), renewals.end()) < 400);
+  }
+  sinks.pop_back();
+  const std::string text = lines.str();
+  CHECK(std::count(text.begin(), text.end(), '\n') < 100);
+  CHECK(contains(text, "leases_unavailable leases=1000"));
+  CHECK(contains(text, "leases_available"));
 }

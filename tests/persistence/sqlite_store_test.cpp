@@ -303,7 +303,7 @@ TEST_CASE("S5: an older schema is migrated, on a real old file") {
     CHECK(store->outputs(done, {NodeIndex{0}, NodeIndex{1}}).value() ==
           std::vector<NodeOutput>{{NodeIndex{1}, Attempt{1}, "{\"rows\":3}\n"}});
   }
-  CHECK(RawSql{path}.number("PRAGMA user_version") == 2);
+  CHECK(RawSql{path}.number("PRAGMA user_version") == 3);
 
   const auto store = open_store(path);
   const auto rows = store->inbox(gate, 10).value();

@@ -121,6 +121,21 @@ void check_terms_and_fence(const Connect& connect) {
     CHECK(store->run(row.run).value() == before);
     CHECK(store->inbox(row.run, 10).value().size() == 1);
   }
+  SUBCASE("that a run is parked is noted under its term, and a new term is not parked") {
+    const auto parked = [&] { return store->run(row.run).value().parked; };
+    CHECK(parked().empty());
+    REQUIRE(write_one<NotedReply>(*store, NoteParked{row.run, Term{1}, "no lease"}));
+    CHECK(parked() == "no lease");
+    REQUIRE(write_one<AppendReply>(*store, append_to(row)));
+    CHECK(parked() == "no lease");
+    CHECK(code_of(write_one<NotedReply>(*store, NoteParked{row.run, Term{2}, {}})) == "fenced");
+    REQUIRE(write_one<TermReply>(*store, open));
+    CHECK(parked().empty());
+    CHECK(code_of(write_one<NotedReply>(*store, NoteParked{row.run, Term{1}, "x"})) == "fenced");
+    REQUIRE(write_one<NotedReply>(*store, NoteParked{row.run, Term{2}, "no lease"}));
+    REQUIRE(write_one<NotedReply>(*store, NoteParked{row.run, Term{2}, {}}));
+    CHECK(parked().empty());
+  }
   SUBCASE("an append of a term that never began is a defect") {
     AppendPass early = append_to(row);
     early.term = Term{2};
@@ -138,6 +153,7 @@ void check_terms_and_fence(const Connect& connect) {
     append.run = nobody;
     CHECK(code_of(write_one<AppendReply>(*store, append)) == "not_found");
     CHECK(code_of(write_one<TermReply>(*store, OpenTerm{nobody, {}, {}})) == "not_found");
+    CHECK(code_of(write_one<NotedReply>(*store, NoteParked{nobody, {}, {}})) == "not_found");
     CHECK(code_of(write_one<InboxReply>(*store, stop_of(nobody))) == "not_found");
   }
 }

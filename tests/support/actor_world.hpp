@@ -114,6 +114,8 @@ class World {
   void run() { scheduler_.run(); }
   /// Has one actor handle one message.
   void step() { scheduler_.run_once(); }
+  /// Time passes while nothing is done: all stand still, even within a call.
+  void stand_still(Duration time) { scheduler_.advance_time(time); }
   /// In steps, so that timers that are set again fire again.
   void advance(Duration wait, Duration step = Duration{100}) {
     for (; wait > Duration{0}; wait -= step) {

@@ -113,18 +113,22 @@ class FaultyLeases final : public LeaseStore {
  public:
   explicit FaultyLeases(std::unique_ptr<LeaseStore> real) : real_(std::move(real)) {}
 
-  bool offline = false;     ///< every call fails
-  bool grants_all = false;  ///< whoever asks gets, and keeps, whatever it asks for
-  bool loses_all = false;   ///< every renewal finds the lease lost; it is given back
-  std::size_t renewals = 0;
+  bool offline = false;                 ///< every call fails
+  bool grants_all = false;              ///< whoever asks gets, and keeps, whatever it asks for
+  bool loses_all = false;               ///< every renewal finds the lease lost; it is given back
+  std::vector<std::size_t> renewals{};  ///< leases in each call
+  /// Called when leases have been granted, before that is known.
+  std::function<void()> on_acquired = [] {};
 
   using Verdicts = Result<std::vector<LeaseVerdict>>;
 
   Verdicts acquire(const std::vector<LeaseRequest>& requests, Duration ttl) override {
-    return answer(requests, [&] { return real_->acquire(requests, ttl); });
+    auto verdicts = answer(requests, [&] { return real_->acquire(requests, ttl); });
+    on_acquired();
+    return verdicts;
   }
   Verdicts renew(const std::vector<LeaseRequest>& requests, Duration ttl) override {
-    ++renewals;
+    renewals.push_back(requests.size());
     if (loses_all) {
       (void)real_->release(requests);
       return std::vector<LeaseVerdict>(requests.size(), LeaseVerdict::lost);

@@ -104,7 +104,8 @@ TEST_CASE_FIXTURE(RedisFixture,
   redis.stop();
   file("go", "");
   const auto running = launch(run_of(gated_chain("p", 2)));
-  REQUIRE(eventually([&] { return contains(running->err_so_far(), "leases_unavailable"); }));
+  REQUIRE(eventually([&] { return contains(running->err_so_far(), "p/1 waits: leases"); }));
+  REQUIRE(eventually([&] { return status_member("p", "parked").is_string(); }));
   CHECK(call_json({"status", "p"}, 0)["status"] == "running");
   CHECK(count("start") == 0);
   redis.start();
