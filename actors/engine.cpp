@@ -239,6 +239,10 @@ Result<Subscription> Engine::subscribe(const EventFilter& filter, EventCallback 
   });
 }
 
+std::string Engine::replica() const {
+  return body_->settings()->self.replica;
+}
+
 std::map<std::string, std::uint64_t> Engine::counters() {
   std::map<std::string, std::uint64_t> counters;
   for (const ActorDescription& actor : body_->describe()) {

@@ -62,7 +62,7 @@ constexpr std::array kCommands{
                 "prove from history that the rules were kept",
                 {{{"RUN", &Arguments::run, false}}}},
     CommandSpec{"prune", "remove runs that ended long ago, with all that is kept of them"},
-    CommandSpec{"serve", "not in this release", {}, false},
+    CommandSpec{"serve", "be a replica: adopt and schedule runs until told to stop"},
     CommandSpec{"inspect", "not in this release", {}, false},
 };
 

@@ -1,11 +1,11 @@
 // run and wait: to be there until a run ends.
 #include "cli/commands.hpp"
+#include "cli/engine_options.hpp"
 #include "cli/option_sources.hpp"
 #include "cli/run_text.hpp"
 #include "cli/run_watch.hpp"
 #include "cli/signals.hpp"
 #include "core/duration.hpp"
-#include "stagecall/engine.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -102,13 +102,7 @@ Result<ExitCode> run(const Session& session) {
     return tl::unexpected<Error>{std::move(made).error()};
   }
   watch_signals();
-  auto engine = Engine::open({.store = options.store,
-                              .replica = options.replica,
-                              .durability = options.durability,
-                              .tick = options.tick,
-                              .lease_ttl = options.lease_ttl,
-                              .slots = options.slots,
-                              .adopts = false});
+  auto engine = Engine::open(engine_options(options, false));
   if (!engine) {
     return tl::unexpected<Error>{std::move(engine).error()};
   }

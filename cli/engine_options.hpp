@@ -1,0 +1,12 @@
+// From the command line's options to those of an engine.
+#pragma once
+
+#include "cli/options.hpp"
+#include "stagecall/engine.hpp"
+
+namespace stagecall::cli {
+
+/// `adopts`: whether the engine takes over what nobody schedules.
+EngineOptions engine_options(const Options& options, bool adopts);
+
+}  // namespace stagecall::cli
