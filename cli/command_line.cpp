@@ -121,7 +121,7 @@ void add_own_options(CLI::App& command, Arguments& arguments) {
     command.add_option("--attempt", arguments.attempt, "of this attempt; default: the latest");
   }
   if (name == "history" || name == "logs") {
-    command.add_flag("--follow", arguments.follow, "not in this release");
+    command.add_flag("--follow", arguments.follow, "go on as more comes, until the run ends");
   }
   if (name == "prune") {
     command

@@ -51,9 +51,6 @@ std::optional<std::string> missing_part(const CommandLine& line) {
   if (!is_known) {
     return "the command " + line.command;
   }
-  if (line.arguments.follow) {
-    return line.command + " --follow";
-  }
   return std::nullopt;
 }
 
