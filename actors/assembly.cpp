@@ -33,17 +33,28 @@ Handle place(caf::actor_system& system, Placement placement, Args&&... args) {
 
 }  // namespace
 
-ReplicaActors spawn_replica(caf::actor_system& system, const ReplicaParts& parts,
-                            Placement placement, ReplicaCallbacks callbacks) {
+Colleagues spawn_colleagues(caf::actor_system& system, const ReplicaParts& parts,
+                            Placement placement, CommitCallback on_commit) {
   Colleagues colleagues;
-  colleagues.store = place<StoreActor, StoreHandle>(system, placement, *parts.store,
-                                                    std::move(callbacks.on_commit));
+  colleagues.store =
+      place<StoreActor, StoreHandle>(system, placement, *parts.store, std::move(on_commit));
   colleagues.lock_manager = place<LockManager, LockManagerHandle>(system, placement, *parts.leases,
                                                                   colleagues.store, parts.settings);
   colleagues.slot_broker = system.spawn<SlotBroker>(parts.settings->slots);
   colleagues.custodian = system.spawn<Custodian>(parts.executors, colleagues.store, parts.settings);
+  return colleagues;
+}
+
+SupervisorHandle spawn_supervisor(caf::actor_system& system, const Colleagues& colleagues,
+                                  const SharedSettings& settings, RunLeftCallback on_run_left) {
+  return system.spawn<Supervisor>(colleagues, settings, std::move(on_run_left));
+}
+
+ReplicaActors spawn_replica(caf::actor_system& system, const ReplicaParts& parts,
+                            Placement placement, ReplicaCallbacks callbacks) {
+  auto colleagues = spawn_colleagues(system, parts, placement, std::move(callbacks.on_commit));
   auto supervisor =
-      system.spawn<Supervisor>(colleagues, parts.settings, std::move(callbacks.on_run_left));
+      spawn_supervisor(system, colleagues, parts.settings, std::move(callbacks.on_run_left));
   return {std::move(colleagues), std::move(supervisor)};
 }
 

@@ -42,6 +42,13 @@ struct ReplicaCallbacks {
   CommitCallback on_commit{};
 };
 
+/// All but the supervisor: who holds runs. Executors are opened before it comes, since with its
+/// first look it may have something launched.
+Colleagues spawn_colleagues(caf::actor_system& system, const ReplicaParts& parts,
+                            Placement placement, CommitCallback on_commit);
+SupervisorHandle spawn_supervisor(caf::actor_system& system, const Colleagues& colleagues,
+                                  const SharedSettings& settings, RunLeftCallback on_run_left);
+/// Both.
 ReplicaActors spawn_replica(caf::actor_system& system, const ReplicaParts& parts,
                             Placement placement, ReplicaCallbacks callbacks = {});
 

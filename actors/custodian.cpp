@@ -92,7 +92,19 @@ Custodian::behavior_type Custodian::make_behavior() {
         delayed_send(this, drain.grace, Tick{});
       },
       [this](const Tick&) { interrupt_all(); },
+      [this](const Retire&) { return retire(); },
   };
+}
+
+/// What ends from now on is still recorded, in the runs' inboxes.
+Retired Custodian::retire() {
+  executors_.clear();
+  for (auto& [run, attempts] : custody_) {
+    for (auto& [key, custody] : attempts) {
+      custody.executor = nullptr;
+    }
+  }
+  return {};
 }
 
 void Custodian::attach(const AttachRun& request) {

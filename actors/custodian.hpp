@@ -58,6 +58,7 @@ class Custodian : public Observed<CustodianHandle::base> {
   void acknowledge_key(const AttemptKey& key);
   Executor* release(const AttemptKey& key);
   void interrupt_all();
+  Retired retire();
 
   std::vector<Executor*> executors_;
   StoreHandle store_;

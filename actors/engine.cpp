@@ -39,6 +39,13 @@ Error different_pipeline(const RunId& run, bool has_ended) {
                           " is live with another definition; wait for it or stop it first"};
 }
 
+/// Whether a request of this id was put to the run before; an empty id is none.
+Result<bool> knows_request(SharedStore& reader, const RunId& run, const std::string& request_id) {
+  return request_id.empty()
+             ? Result<bool>{false}
+             : reader.with([&](Store& store) { return store.knows_request(run, request_id); });
+}
+
 }  // namespace
 
 Engine::Engine(std::unique_ptr<Body> body) : body_(std::move(body)) {}
@@ -100,6 +107,10 @@ Result<bool> Engine::node_done(const RunId& run, const std::string& node, std::u
   if (auto checked = check_output(options.output); !checked) {
     return same_error(checked);
   }
+  if (options.force_reason && options.force_reason->empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "node_done " + run.text() + ": force_reason is empty; say why");
+  }
   const auto row = read_row(body_->reader(), run);
   if (!row) {
     return same_error(row);
@@ -111,6 +122,13 @@ Result<bool> Engine::node_done(const RunId& run, const std::string& node, std::u
   auto admitted = admit_node_done(*state, input);
   const bool has_ended = is_terminal(row->summary.state);
   if (!admitted && !(has_ended && admitted.error().code != ErrorCode::not_found)) {
+    const auto is_known = knows_request(body_->reader(), run, options.request_id);
+    if (!is_known) {
+      return same_error(is_known);
+    }
+    if (*is_known) {
+      return false;
+    }
     admitted.error().message = "node_done " + run.text() + ": " + admitted.error().message;
     return same_error(admitted);
   }
@@ -239,6 +257,10 @@ Result<Subscription> Engine::subscribe(const EventFilter& filter, EventCallback 
   return body_->feed().subscribe(filter, std::move(callback)).map([](auto body) {
     return Subscription{std::move(body)};
   });
+}
+
+std::string Engine::replica() const {
+  return body_->settings()->self.replica;
 }
 
 std::map<std::string, std::uint64_t> Engine::counters() {

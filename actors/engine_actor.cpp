@@ -11,7 +11,9 @@
 #include <caf/typed_event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -31,10 +33,7 @@ class EngineFront final : public Observed<Front::base> {
   EngineFront(caf::actor_config& config, std::shared_ptr<Engine> engine)
       : Observed(config), engine_(std::move(engine)) {
     threads_ = std::make_unique<RequestThreads>(kRequestThreads);
-    set_down_handler([this](caf::down_msg& down) {
-      subscribers_.erase(down.source.id());
-      subscriptions_.erase(down.source.id());
-    });
+    set_down_handler([this](caf::down_msg& down) { left(down.source.id()); });
   }
 
   const char* name() const override { return "engine"; }
@@ -63,9 +62,13 @@ class EngineFront final : public Observed<Front::base> {
     };
   }
 
-  /// The subscriptions first: their threads call the engine. Then the calls in progress.
+  /// The subscriptions first: their threads call the engine. Then the calls in progress. Whoever
+  /// still waits is told: CAF leaves a promise that nobody keeps unanswered.
   void on_exit() override {
     subscriptions_.clear();
+    for (auto& [id, refuse] : std::exchange(unanswered_, {})) {
+      refuse();
+    }
     threads_.reset();
     engine_.reset();
   }
@@ -87,14 +90,37 @@ class EngineFront final : public Observed<Front::base> {
   template <class T, class Call>
   caf::typed_response_promise<Answer<T>> call(Call call) {
     auto promise = make_response_promise<Answer<T>>();
-    call_then<T>(std::move(call), [promise](Result<T> result) mutable {
+    call_then<T>(std::move(call), [this, promise, id = owe(promise)](Result<T> result) mutable {
+      unanswered_.erase(id);
       promise.deliver(Answer<T>{std::move(result)});
     });
     return promise;
   }
 
+  template <class Promise>
+  std::uint64_t owe(Promise promise) {
+    unanswered_.emplace(++requests_, [promise]() mutable {
+      promise.deliver(caf::make_error(caf::sec::request_receiver_down));
+    });
+    return requests_;
+  }
+
+  /// Its subscriptions end on a request thread: one may wait for the store.
+  void left(caf::actor_id subscriber) {
+    subscribers_.erase(subscriber);
+    if (auto ended = subscriptions_.extract(subscriber)) {
+      threads_->add(
+          [subscriptions = std::move(ended.mapped())]() mutable { subscriptions.clear(); });
+    }
+  }
+
   caf::typed_response_promise<Answer<Subscribed>> subscribe(const Subscribe& request) {
     auto promise = make_response_promise<Answer<Subscribed>>();
+    if (!request.subscriber) {
+      promise.deliver(Answer<Subscribed>{
+          fail(ErrorCode::invalid_argument, "subscribe: there is no subscriber; give an actor")});
+      return promise;
+    }
     if (subscribers_.insert(request.subscriber.id()).second) {
       monitor(request.subscriber);
     }
@@ -112,8 +138,9 @@ class EngineFront final : public Observed<Front::base> {
                 return std::make_shared<Subscription>(std::move(subscription));
               });
         },
-        [this, promise,
+        [this, promise, owed = owe(promise),
          id = request.subscriber.id()](Result<std::shared_ptr<Subscription>> made) mutable {
+          unanswered_.erase(owed);
           promise.deliver(Answer<Subscribed>{made.map([](const auto&) { return Subscribed{}; })});
           if (made && subscribers_.contains(id)) {
             subscriptions_[id].push_back(*std::move(made));
@@ -124,7 +151,9 @@ class EngineFront final : public Observed<Front::base> {
 
   std::shared_ptr<Engine> engine_;  // shared with the host, which may call it as well
   std::unique_ptr<RequestThreads> threads_;
-  std::set<caf::actor_id> subscribers_;  // alive
+  std::uint64_t requests_ = 0;
+  std::map<std::uint64_t, std::function<void()>> unanswered_;  // by request: how it is refused
+  std::set<caf::actor_id> subscribers_;                        // alive
   std::unordered_map<caf::actor_id, std::vector<std::shared_ptr<Subscription>>> subscriptions_;
 };
 

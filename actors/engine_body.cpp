@@ -107,10 +107,11 @@ Result<std::unique_ptr<Engine::Body>> Engine::Body::open(EngineOptions options) 
   std::unique_ptr<Body> body{new Body{std::move(options)}};
   auto opened = body->open_stores();
   if (opened) {
-    body->spawn_actors();
+    body->spawn_colleagues();
     opened = body->open_executors();
   }
   if (opened) {
+    body->begin();
     opened = body->open_nudges();
   }
   if (!opened) {
@@ -124,10 +125,14 @@ Engine::Body::~Body() {
     return;
   }
   feed_->close();
-  drain(Duration{0});
+  if (actors_->supervisor) {
+    drain(Duration{0});
+  }
   nudges_.reset();
-  for (const auto& executor : executors_) {
-    executor->close(kDrainMargin);
+  (void)ask<Retired>(*system_, actors_->colleagues.custodian, Retire{});
+  const BootTime deadline = clock_.boot() + kDrainMargin;
+  for (std::size_t i = 0; i < opened_; ++i) {
+    executors_[i]->close(std::max(deadline - clock_.boot(), Duration{0}));
   }
   end_replica(*std::exchange(actors_, std::nullopt));
   sink_.reset();
@@ -147,7 +152,7 @@ Result<void> Engine::Body::open_stores() {
     return tl::unexpected<Error>{std::move(stores).error()};
   }
   stores_.emplace(*std::move(stores));
-  feed_ = std::make_unique<EventFeed>(stores_->reader, options_.tick);
+  feed_ = std::make_unique<EventFeed>(stores_->reader, clock_, options_.tick);
   settings_ = std::make_shared<ReplicaSettings>(ReplicaSettings{
       .self = self,
       .clock = &clock_,
@@ -163,7 +168,7 @@ Result<void> Engine::Body::open_stores() {
   return {};
 }
 
-void Engine::Body::spawn_actors() {
+void Engine::Body::spawn_colleagues() {
   tasks_ = std::make_shared<TaskPool>(clock_, task_threads_of(options_));
   executors_ = options_.executors;
   executors_.push_back(tasks_);
@@ -175,11 +180,11 @@ void Engine::Body::spawn_actors() {
     executors.push_back(executor.get());
   }
   system_ = std::make_unique<caf::actor_system>(config_);
-  actors_ =
-      spawn_replica(*system_, {stores_->writer.get(), stores_->leases.get(), executors, settings_},
-                    Placement::threads,
-                    {.on_run_left = [this](const RunLeft&) { departures_.add(); },
-                     .on_commit = [this](const RunId& run) { feed_->grown(run); }});
+  actors_.emplace(ReplicaActors{
+      stagecall::spawn_colleagues(
+          *system_, {stores_->writer.get(), stores_->leases.get(), executors, settings_},
+          Placement::threads, [this](const RunId& run) { feed_->grown(run); }),
+      {}});
   sink_ = make_report_sink(actors_->colleagues.custodian);
 }
 
@@ -188,8 +193,15 @@ Result<void> Engine::Body::open_executors() {
     if (auto opened = executor->open(*sink_); !opened) {
       return opened;
     }
+    ++opened_;
   }
   return {};
+}
+
+/// From here on runs are adopted, and started.
+void Engine::Body::begin() {
+  actors_->supervisor = spawn_supervisor(*system_, actors_->colleagues, settings_,
+                                         [this](const RunLeft&) { departures_.add(); });
 }
 
 Result<void> Engine::Body::open_nudges() {

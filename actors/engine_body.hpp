@@ -57,7 +57,8 @@ class Engine::Body {
   Result<void> open_stores();
   Result<void> open_executors();
   Result<void> open_nudges();
-  void spawn_actors();
+  void spawn_colleagues();
+  void begin();
   RunList runs();
 
   EngineOptions options_;
@@ -69,6 +70,7 @@ class Engine::Body {
   std::unique_ptr<ReportSink> sink_;
   std::shared_ptr<TaskPool> tasks_;
   std::vector<std::shared_ptr<Executor>> executors_;  // shared with the host, if it brought them
+  std::size_t opened_ = 0;                            // of these, from the first on
   Departures departures_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;

@@ -6,14 +6,15 @@
 
 namespace stagecall {
 
-EventFeed::EventFeed(std::shared_ptr<SharedStore> store, Duration look)
-    : store_(std::move(store)), look_(look) {}
+EventFeed::EventFeed(std::shared_ptr<SharedStore> store, const Clock& clock, Duration look)
+    : store_(std::move(store)), clock_(clock), look_(look) {}
 
 void EventFeed::close() {
   // A callback in progress may wait for its turn to subscribe: the lock must not be held meanwhile.
   std::vector<std::weak_ptr<Subscription::Body>> all;
   {
     const std::lock_guard lock{mutex_};
+    is_closed_ = true;
     all = subscriptions_;
   }
   for (const auto& weak : all) {
@@ -26,10 +27,13 @@ void EventFeed::close() {
 Result<std::shared_ptr<Subscription::Body>> EventFeed::subscribe(const EventFilter& filter,
                                                                  EventCallback callback) {
   auto subscription =
-      std::make_shared<Subscription::Body>(filter, std::move(callback), store_, look_);
+      std::make_shared<Subscription::Body>(filter, std::move(callback), store_, clock_, look_);
   {
     // Known before it looks where to begin, so that it hears of what comes meanwhile.
     const std::lock_guard lock{mutex_};
+    if (is_closed_) {
+      return fail(ErrorCode::store_unavailable, "subscribe: the engine is closing");
+    }
     std::erase_if(subscriptions_, [](const auto& weak) { return weak.expired(); });
     subscriptions_.push_back(subscription);
     has_subscriptions_ = true;
@@ -37,7 +41,9 @@ Result<std::shared_ptr<Subscription::Body>> EventFeed::subscribe(const EventFilt
   if (auto placed = subscription->place(); !placed) {
     return tl::unexpected<Error>{std::move(placed).error()};
   }
-  subscription->start();
+  if (auto started = subscription->start(); !started) {
+    return tl::unexpected<Error>{std::move(started).error()};
+  }
   return subscription;
 }
 
@@ -45,11 +51,20 @@ void EventFeed::grown(const RunId& run) {
   if (!has_subscriptions_) {
     return;
   }
-  const std::lock_guard lock{mutex_};
-  for (const auto& weak : subscriptions_) {
-    if (const auto subscription = weak.lock()) {
-      subscription->grown(run);
+  // One may be the last reference: with it goes what the host's callback holds, so without the
+  // lock.
+  std::vector<std::shared_ptr<Subscription::Body>> all;
+  {
+    const std::lock_guard lock{mutex_};
+    for (const auto& weak : subscriptions_) {
+      if (auto subscription = weak.lock()) {
+        all.push_back(std::move(subscription));
+      }
     }
+    has_subscriptions_ = !all.empty();
+  }
+  for (const auto& subscription : all) {
+    subscription->grown(run);
   }
 }
 

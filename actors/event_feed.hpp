@@ -17,7 +17,7 @@ namespace stagecall {
 class EventFeed {
  public:
   /// `look` = how often a subscription looks for what other processes have recorded.
-  EventFeed(std::shared_ptr<SharedStore> store, Duration look);
+  EventFeed(std::shared_ptr<SharedStore> store, const Clock& clock, Duration look);
   /// Ends all subscriptions; no callback is in progress afterwards.
   void close();
 
@@ -29,9 +29,11 @@ class EventFeed {
 
  private:
   std::shared_ptr<SharedStore> store_;  // shared with the engine's other readers
+  const Clock& clock_;
   Duration look_;
   std::atomic<bool> has_subscriptions_ = false;
   std::mutex mutex_;
+  bool is_closed_ = false;
   std::vector<std::weak_ptr<Subscription::Body>> subscriptions_;  // owned by who subscribed
 };
 

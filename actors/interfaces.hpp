@@ -212,12 +212,15 @@ struct Lacking {
   std::vector<NodeIndex> actions{};  ///< one node for each thing that nothing here runs
 };
 
-using CustodianHandle =
-    caf::typed_actor<Describes, caf::replies_to<WhatLacks>::with<Lacking>,
-                     caf::reacts_to<AttachRun>, caf::reacts_to<LaunchOrder>,
-                     caf::reacts_to<WithholdLaunches>, caf::reacts_to<CancelOrder>,
-                     caf::reacts_to<QueryOrder>, caf::reacts_to<AcknowledgeOrder>,
-                     caf::reacts_to<ExecutorReports>, caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
+/// The executors are about to be closed: no call to them comes after the answer.
+struct Retire {};
+struct Retired {};
+
+using CustodianHandle = caf::typed_actor<
+    Describes, caf::replies_to<WhatLacks>::with<Lacking>, caf::replies_to<Retire>::with<Retired>,
+    caf::reacts_to<AttachRun>, caf::reacts_to<LaunchOrder>, caf::reacts_to<WithholdLaunches>,
+    caf::reacts_to<CancelOrder>, caf::reacts_to<QueryOrder>, caf::reacts_to<AcknowledgeOrder>,
+    caf::reacts_to<ExecutorReports>, caf::reacts_to<Drain>, caf::reacts_to<Tick>>;
 
 // ---- supervisor ----
 
@@ -287,6 +290,8 @@ using SupervisorHandle = caf::typed_actor<
 #define STAGECALL_LOCAL_MESSAGE(type) CAF_ALLOW_UNSAFE_MESSAGE_TYPE(stagecall::type)
 STAGECALL_LOCAL_MESSAGE(Describe)
 STAGECALL_LOCAL_MESSAGE(ActorDescription)
+STAGECALL_LOCAL_MESSAGE(Retire)
+STAGECALL_LOCAL_MESSAGE(Retired)
 STAGECALL_LOCAL_MESSAGE(WriteRequest)
 STAGECALL_LOCAL_MESSAGE(WriteResponse)
 STAGECALL_LOCAL_MESSAGE(LoadRun)

@@ -57,10 +57,12 @@ class RequestThreads {
         if (is_ended_) {
           return;
         }
-        const auto call = std::move(calls_.front());
-        calls_.pop_front();
-        lock.unlock();
-        call();
+        {
+          const auto call = std::move(calls_.front());
+          calls_.pop_front();
+          lock.unlock();
+          call();
+        }  // without the lock: with it may go the last who has these threads
         lock.lock();
       }
     }

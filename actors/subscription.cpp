@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -14,10 +16,11 @@
 namespace stagecall {
 
 Subscription::Body::Body(EventFilter filter, EventCallback callback,
-                         std::shared_ptr<SharedStore> store, Duration look)
+                         std::shared_ptr<SharedStore> store, const Clock& clock, Duration look)
     : filter_(std::move(filter)),
       callback_(std::move(callback)),
       store_(std::move(store)),
+      clock_(clock),
       look_(look) {}
 
 Subscription::Body::~Body() {
@@ -58,8 +61,15 @@ Result<void> Subscription::Body::place() {
   });
 }
 
-void Subscription::Body::start() {
-  thread_ = std::thread{[self = shared_from_this()] { self->run(); }};
+Result<void> Subscription::Body::start() {
+  look_at_ = clock_.boot() + look_;
+  try {
+    thread_ = std::thread{[self = shared_from_this()] { self->run(); }};
+  } catch (const std::system_error& error) {
+    return fail(ErrorCode::limit_reached,
+                std::string{"subscribe: cannot start its thread: "} + error.what());
+  }
+  return {};
 }
 
 void Subscription::Body::grown(const RunId& run) {
@@ -78,9 +88,15 @@ void Subscription::Body::end() {
     is_ended_ = true;
     changed_.notify_one();
   }
-  if (thread_.joinable() && thread_.get_id() != std::this_thread::get_id()) {
-    thread_.join();
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    return;
   }
+  // Whoever has subscribed and the engine may both end it: one joins, the other waits for that.
+  std::call_once(joined_, [this] {
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  });
 }
 
 bool Subscription::Body::is_meant(const RunId& run) const {
@@ -103,17 +119,31 @@ void Subscription::Body::run() {
   }
 }
 
-/// The runs that have grown; after a while without a word those that others may have written to.
+/// The runs that have grown; once a look also those that others may have written to.
 std::set<RunId> Subscription::Body::next() {
   std::unique_lock lock{mutex_};
-  const bool is_told =
-      changed_.wait_for(lock, look_, [this] { return is_ended_ || !grown_.empty(); });
-  if (!is_told) {
+  changed_.wait_for(lock, std::clamp(look_at_ - clock_.boot(), Duration{0}, look_),
+                    [this] { return is_ended_ || !grown_.empty(); });
+  // Also while runs of this process keep it busy.
+  if (const BootTime now = clock_.boot(); !is_ended_ && now >= look_at_) {
+    look_at_ = now + look_;
     lock.unlock();
     look_around();
     lock.lock();
   }
   return std::exchange(grown_, {});
+}
+
+/// Whether it began after the subscription did.
+bool Subscription::Body::is_new(const RunId& run) const {
+  const auto before = before_.find(run.pipeline);
+  return is_meant(run) && (before == before_.end() || run.iteration > before->second);
+}
+
+/// With the next look.
+void Subscription::Body::again(const RunId& run) {
+  version_.reset();
+  told_.try_emplace(run, Seq{0});
 }
 
 void Subscription::Body::look_around() {
@@ -123,12 +153,14 @@ void Subscription::Body::look_around() {
     if (!version || version_ == *version) {
       return;
     }
+    const auto rows = store.runs();
+    if (!rows) {
+      return;
+    }
     version_ = *version;
-    for (const RunRow& row : store.runs().value_or(std::vector<RunRow>{})) {
+    for (const RunRow& row : *rows) {
       const auto told = told_.find(row.run);
-      const auto before = before_.find(row.run.pipeline);
-      const bool is_new = before == before_.end() || row.run.iteration > before->second;
-      if (told != told_.end() ? row.last_seq > told->second : is_new && is_meant(row.run)) {
+      if (told != told_.end() ? row.last_seq > told->second : is_new(row.run)) {
         seen.insert(row.run);
       }
     }
@@ -139,7 +171,7 @@ void Subscription::Body::look_around() {
 
 /// False: the subscription is over.
 bool Subscription::Body::tell(const RunId& run) {
-  if (ended_.contains(run)) {
+  if (ended_.contains(run) || (!told_.contains(run) && !is_new(run))) {
     return true;
   }
   const auto definition = definition_of(run);
@@ -147,7 +179,8 @@ bool Subscription::Body::tell(const RunId& run) {
   if (!definition || !passes) {
     const Error& error = definition ? passes.error() : definition.error();
     log().warn("subscription_read_failed run={} error=\"{}\"", run.text(), error.message);
-    return true;  // looked at again when there is more
+    again(run);
+    return true;
   }
   for (const StoredPass& stored : *passes) {
     for (const Event& event : stored.pass.events) {

@@ -20,21 +20,25 @@ namespace stagecall {
 
 class Subscription::Body : public std::enable_shared_from_this<Subscription::Body> {
  public:
+  /// The clock is not looked at once it has ended.
   Body(EventFilter filter, EventCallback callback, std::shared_ptr<SharedStore> store,
-       Duration look);
+       const Clock& clock, Duration look);
   ~Body();
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
 
   /// Finds where to begin. Once, before start().
   Result<void> place();
-  void start();
+  /// limit_reached: there is no thread to be had.
+  Result<void> start();
   void grown(const RunId& run);
   /// No callback begins any more; waits for one in progress, unless it is called from within it.
   void end();
 
  private:
   bool is_meant(const RunId& run) const;
+  bool is_new(const RunId& run) const;
+  void again(const RunId& run);
   void run();
   std::set<RunId> next();
   void look_around();
@@ -45,7 +49,9 @@ class Subscription::Body : public std::enable_shared_from_this<Subscription::Bod
   const EventFilter filter_;
   const EventCallback callback_;
   const std::shared_ptr<SharedStore> store_;  // shared with the engine's other readers
+  const Clock& clock_;
   const Duration look_;
+  std::once_flag joined_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -56,7 +62,8 @@ class Subscription::Body : public std::enable_shared_from_this<Subscription::Bod
   std::map<RunId, Seq> told_;                                       // how far; live runs only
   std::map<RunId, std::shared_ptr<const Definition>> definitions_;  // of told_
   std::map<std::string, std::uint64_t> before_;  // by pipeline: the last run older than this one
-  std::set<RunId> ended_;                        // told to their end, lately
+  BootTime look_at_{};
+  std::set<RunId> ended_;  // told to their end, lately
   std::deque<RunId> ended_order_;
   std::optional<std::uint64_t> version_;
   std::thread thread_;

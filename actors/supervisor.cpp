@@ -159,6 +159,7 @@ void Supervisor::left(const RunLeft& news) {
   }
   send(colleagues_.lock_manager, ReleaseLease{run, draining_ && !news.reason.empty()});
   survey_whole_ = true;
+  counters_["handed_over"] += draining_ && !news.reason.empty() ? 1U : 0U;
   if (news.is_broken) {
     broken_.emplace(run, news.reason);
   }

@@ -62,7 +62,7 @@ constexpr std::array kCommands{
                 "prove from history that the rules were kept",
                 {{{"RUN", &Arguments::run, false}}}},
     CommandSpec{"prune", "remove runs that ended long ago, with all that is kept of them"},
-    CommandSpec{"serve", "not in this release", {}, false},
+    CommandSpec{"serve", "be a replica: adopt and schedule runs until told to stop"},
     CommandSpec{"inspect", "not in this release", {}, false},
 };
 
@@ -121,7 +121,7 @@ void add_own_options(CLI::App& command, Arguments& arguments) {
     command.add_option("--attempt", arguments.attempt, "of this attempt; default: the latest");
   }
   if (name == "history" || name == "logs") {
-    command.add_flag("--follow", arguments.follow, "not in this release");
+    command.add_flag("--follow", arguments.follow, "go on as more comes, until the run ends");
   }
   if (name == "prune") {
     command

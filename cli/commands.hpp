@@ -13,6 +13,9 @@ namespace stagecall::cli {
 Result<ExitCode> run(const Session& session);
 Result<ExitCode> wait(const Session& session);
 
+/// Until a signal comes; then it drains.
+Result<ExitCode> serve(const Session& session);
+
 /// A whole number from 1 on, of --attempt.
 Result<Attempt> attempt_of(const std::string& text);
 

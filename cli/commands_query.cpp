@@ -1,15 +1,11 @@
-// status, history and logs: questions to the store.
+// status and history: questions to the store.
 #include "cli/commands.hpp"
+#include "cli/follow.hpp"
 #include "cli/history_lines.hpp"
 #include "cli/run_json.hpp"
 #include "cli/run_text.hpp"
-#include "executors/process_executor.hpp"
-#include "persistence/store_paths.hpp"
 
-#include <algorithm>
-#include <optional>
 #include <utility>
-#include <variant>
 
 namespace stagecall::cli {
 namespace {
@@ -39,68 +35,43 @@ Result<ExitCode> status_of_all(const Session& session) {
   return ExitCode::done;
 }
 
-/// The recorded key of an attempt; none given: the node's latest.
-Result<AttemptKey> find_attempt(Store& store, const RunRow& row, const std::string& node,
-                                const std::optional<Attempt>& wanted) {
-  const auto definition = read_definition(store, row);
-  if (!definition) {
-    return tl::unexpected<Error>{definition.error()};
-  }
-  const auto index = (*definition)->find(node);
-  if (!index) {
-    return fail(ErrorCode::not_found, "run " + row.run.text() + " has no node \"" + node + '"');
-  }
-  if (!std::holds_alternative<CommandAction>((*definition)->node(*index).action)) {
-    return fail(ErrorCode::not_found,
-                "node \"" + node + "\" of " + row.run.text() + " has no log: it is no command");
-  }
-  const auto history = store.history(row.run, Seq{0});
-  if (!history) {
-    return tl::unexpected<Error>{history.error()};
-  }
-  std::optional<AttemptKey> found;
-  bool is_carried = false;
-  for (const StoredPass& stored : *history) {
-    for (const Event& event : stored.pass.events) {
-      const auto* submitted = std::get_if<AttemptSubmitted>(&event);
-      if (submitted != nullptr && submitted->node == *index &&
-          (!wanted || *wanted == submitted->attempt)) {
-        found = AttemptKey{row.run, node, submitted->attempt, submitted->nonce};
+/// Tells what it has not told yet of a run's history.
+class HistoryTeller {
+ public:
+  HistoryTeller(const Session& session, Store& store, const Definition& definition)
+      : session_(session), store_(store), lines_(definition) {}
+
+  Result<void> tell(const RunRow& row) {
+    if (row.last_seq == told_) {
+      return {};
+    }
+    const auto passes = store_.history(row.run, told_);
+    if (!passes) {
+      return tl::unexpected<Error>{passes.error()};
+    }
+    for (const StoredPass& stored : *passes) {
+      told_ = stored.pass.seq;
+      for (const Event& event : stored.pass.events) {
+        write(lines_.take(stored.pass, event));
       }
-      const auto* carried = std::get_if<NodeCarried>(&event);
-      is_carried = is_carried || (carried != nullptr && carried->node == *index);
+    }
+    return {};
+  }
+
+ private:
+  void write(const Json& line) {
+    if (session_.output.is_json()) {
+      session_.output.value(line);
+    } else {
+      session_.output.line(history_text(line));
     }
   }
-  if (!found) {
-    return fail(
-        ErrorCode::not_found,
-        "node \"" + node + "\" of " + row.run.text() +
-            (wanted ? " has no attempt " + std::to_string(wanted->value)
-                    : std::string{" has had no attempt yet"}) +
-            (is_carried ? "; the run goes on from an earlier one, which has its logs" : ""));
-  }
-  return *std::move(found);
-}
 
-void write_log(const Session& session, const AttemptKey& key, const CommandLog& log) {
-  if (session.output.is_json()) {
-    session.output.value(log_json(key, log));
-    return;
-  }
-  session.output.bytes(log.head);
-  session.output.flush();
-  if (log.bytes_left_out > 0) {
-    session.output.note("stagecall: " + std::to_string(log.bytes_left_out) +
-                        " bytes were left out here");
-  }
-  session.output.bytes(log.tail);
-}
-
-bool is_command(Store& store, const RunRow& row, const std::string& node) {
-  const auto state = fold_run(store, row);
-  const auto index = state ? state->definition().find(node) : std::nullopt;
-  return index && std::holds_alternative<CommandAction>(state->spec(*index).action);
-}
+  const Session& session_;
+  Store& store_;
+  HistoryLines lines_;
+  Seq told_{};
+};
 
 }  // namespace
 
@@ -125,47 +96,14 @@ Result<ExitCode> history(const Session& session) {
   if (!definition) {
     return tl::unexpected<Error>{definition.error()};
   }
-  const auto passes = found->store->history(found->row.run, Seq{0});
-  if (!passes) {
-    return tl::unexpected<Error>{passes.error()};
+  HistoryTeller teller{session, *found->store, **definition};
+  const auto told = session.arguments.follow
+                        ? follow(session, *found->store, found->row,
+                                 [&teller](const RunRow& row) { return teller.tell(row); })
+                        : teller.tell(found->row);
+  if (!told) {
+    return tl::unexpected<Error>{told.error()};
   }
-  HistoryLines lines{**definition};
-  for (const StoredPass& stored : *passes) {
-    for (const Event& event : stored.pass.events) {
-      const Json line = lines.take(stored.pass, event);
-      if (session.output.is_json()) {
-        session.output.value(line);
-      } else {
-        session.output.line(history_text(line));
-      }
-    }
-  }
-  return ExitCode::done;
-}
-
-Result<ExitCode> logs(const Session& session) {
-  std::optional<Attempt> wanted;
-  if (const std::string& text = session.arguments.attempt; !text.empty()) {
-    const auto attempt = attempt_of(text);
-    if (!attempt) {
-      return tl::unexpected<Error>{attempt.error()};
-    }
-    wanted = *attempt;
-  }
-  const auto found = open_run(session);
-  if (!found) {
-    return tl::unexpected<Error>{found.error()};
-  }
-  const auto key = find_attempt(*found->store, found->row, session.arguments.node, wanted);
-  if (!key) {
-    return tl::unexpected<Error>{key.error()};
-  }
-  const auto log = read_command_log(store_folder(session.options.store), *key);
-  if (!log && (log.error().code != ErrorCode::not_found ||
-               !is_command(*found->store, found->row, key->node))) {
-    return tl::unexpected<Error>{log.error()};
-  }
-  write_log(session, *key, log.value_or(CommandLog{}));  // a silent command leaves no file
   return ExitCode::done;
 }
 

@@ -32,6 +32,7 @@ constexpr std::array kCommands{
     Command{"stop", stop},       Command{"status", status},   Command{"node-done", node_done},
     Command{"history", history}, Command{"logs", logs},       Command{"validate", validate},
     Command{"verify", verify},   Command{"explain", explain}, Command{"prune", prune},
+    Command{"serve", serve},
 };
 
 void log_to_stderr(const std::string& level) {
@@ -49,9 +50,6 @@ std::optional<std::string> missing_part(const CommandLine& line) {
   });
   if (!is_known) {
     return "the command " + line.command;
-  }
-  if (line.arguments.follow) {
-    return line.command + " --follow";
   }
   return std::nullopt;
 }

@@ -361,7 +361,6 @@ void TaskPool::Shared::watch() {
     } else if (is_to_tell_) {
       watch_changed_.wait_for(lock, bounded(time_to_give_up(), kTellWithin));
       is_to_tell_ = false;
-      give_up();
       lock.unlock();
       outbox_.flush();
       lock.lock();

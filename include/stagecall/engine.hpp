@@ -171,6 +171,9 @@ class Engine {
   /// own subscription: what it has not been told yet waits in the store.
   Result<Subscription> subscribe(const EventFilter& filter, EventCallback callback);
 
+  /// Its name, as given or made of host and pid.
+  std::string replica() const;
+
   /// What this engine has done, by `actor.counter`: `store.commits`, `store.writes`,
   /// `supervisor.adopted`, `custodian.launched`, … Counted from its opening.
   std::map<std::string, std::uint64_t> counters();

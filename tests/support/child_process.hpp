@@ -74,7 +74,8 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
 
-  /// What it has written so far to stderr.
+  /// What it has written so far.
+  std::string out_so_far() const { return testing::read_file(out()); }
   std::string err_so_far() const { return testing::read_file(err()); }
 
   bool has_ended() {

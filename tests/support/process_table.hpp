@@ -77,6 +77,17 @@ inline bool is_running(pid_t pid) {
   return name_end != std::string::npos && stat.substr(name_end + 2, 1) != "Z";
 }
 
+/// Whether the process has a handler of its own for the signal.
+inline bool catches(pid_t pid, int signal) {
+  std::istringstream status{read_file("/proc/" + std::to_string(pid) + "/status")};
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigCgt:")) {
+      return ((std::stoull(line.substr(7), nullptr, 16) >> (signal - 1)) & 1U) != 0;
+    }
+  }
+  return false;
+}
+
 inline std::size_t count_entries(const std::string& folder) {
   std::error_code ignored;
   const std::filesystem::directory_iterator entries{folder, ignored};

@@ -9,23 +9,9 @@
 namespace stagecall::testing {
 namespace {
 
-/// A chain of commands that each wait for a file of the test; `go` lets all pass.
-nlohmann::json gated_chain(const SystemFixture& fixture, int length) {
-  nlohmann::json pipeline{{"pipeline", "chain"}, {"nodes", nlohmann::json::array()}};
-  const std::string body = "while [ ! -e '" + fixture.path("go") + "' ]; do sleep 0.02; done";
-  for (int node = 0; node < length; ++node) {
-    pipeline["nodes"].push_back(
-        {{"id", "n" + std::to_string(node)},
-         {"after", node == 0 ? nlohmann::json::array()
-                             : nlohmann::json::array({"n" + std::to_string(node - 1)})},
-         {"command", logged_command(fixture.log_path(), body)}});
-  }
-  return pipeline;
-}
-
 TEST_CASE_FIXTURE(SystemFixture,
                   "R3: two processes run one file at once: one run, both see its end") {
-  const std::string pipeline = file("p.json", gated_chain(*this, 3).dump());
+  const std::string pipeline = file("p.json", gated_chain("chain", 3).dump());
   const auto first = launch({"run", pipeline, "--json"});
   const auto second = launch({"run", pipeline, "--json"});
   REQUIRE(eventually_logged("start", 1));
@@ -64,7 +50,7 @@ TEST_CASE_FIXTURE(SystemFixture, "R3: twenty starts at once make one run") {
 }
 
 TEST_CASE_FIXTURE(SystemFixture, "P1: who joined a run takes it over when its holder is killed") {
-  const std::string pipeline = file("p.json", gated_chain(*this, 3).dump());
+  const std::string pipeline = file("p.json", gated_chain("chain", 3).dump());
   const auto holder = launch({"run", pipeline});
   REQUIRE(eventually_logged("start", 1));
   const auto joined = launch({"run", pipeline, "--tick", "200ms"});
@@ -84,10 +70,10 @@ TEST_CASE_FIXTURE(SystemFixture, "P1: who joined a run takes it over when its ho
 
 TEST_CASE_FIXTURE(SystemFixture,
                   "a changed file is refused while its run lives, and disturbs nothing") {
-  const std::string pipeline = file("p.json", gated_chain(*this, 2).dump());
+  const std::string pipeline = file("p.json", gated_chain("chain", 2).dump());
   const auto running = launch({"run", pipeline});
   REQUIRE(eventually_logged("start", 1));
-  const auto error = call_json({"run", file("p.json", gated_chain(*this, 3).dump())}, 2)["error"];
+  const auto error = call_json({"run", file("p.json", gated_chain("chain", 3).dump())}, 2)["error"];
   CHECK(error["code"] == "different_pipeline");
   file("go", "");
   CHECK(running->wait().exit_code == 0);
@@ -106,7 +92,7 @@ std::vector<std::string> hammer(const std::string& pipeline, const std::string& 
 }
 
 TEST_CASE_FIXTURE(SystemFixture, "S1: two hammers on one store disturb no run and meet no error") {
-  nlohmann::json pipeline = gated_chain(*this, 40);
+  nlohmann::json pipeline = gated_chain("chain", 40);
   const auto running = launch({"run", file("p.json", pipeline.dump()), "--tick", "100ms"});
   REQUIRE(eventually_logged("start", 1));
   file("go", "");

@@ -48,6 +48,20 @@ class SystemFixture : public CliFixture {
     return eventually([&] { return count(word) >= times; });
   }
 
+  /// A chain of commands that each wait for a file of the test: `go` lets all pass.
+  nlohmann::json gated_chain(const std::string& pipeline, int length) const {
+    nlohmann::json chain{{"pipeline", pipeline}, {"nodes", nlohmann::json::array()}};
+    const std::string body = "while [ ! -e '" + path("go") + "' ]; do sleep 0.02; done";
+    for (int node = 0; node < length; ++node) {
+      chain["nodes"].push_back(
+          {{"id", "n" + std::to_string(node)},
+           {"after", node == 0 ? nlohmann::json::array()
+                               : nlohmann::json::array({"n" + std::to_string(node - 1)})},
+           {"command", logged_command(log_path(), body)}});
+    }
+    return chain;
+  }
+
   /// No rule was broken, by history alone.
   void check_verified() {
     const ChildEnd end = launch({"verify"})->wait(kLongRun);
