@@ -341,7 +341,7 @@ void PipelineActor::park() {
     log().debug("run_parked run={} reason=\"{}\"", run_.text(), reason);
     send(supervisor_, RunParked{run_, term_, reason});
   }
-  carry_out(due_without_lease(state_, pending_, now()));
+  carry_out(due_without_lease(state_, pending_, now(), settings_->self.incarnation));
   tick_due_ = settings_->clock->boot() + settings_->tick;
   balance_slots(slots_granted_);
   arm();

@@ -6,14 +6,16 @@
 #include "messages/inputs.hpp"
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace stagecall {
 
-/// Attempts that are to be told to end by what is durable already: a stop among the inputs, or a
-/// deadline that has passed. Only cancels, which may be repeated. What follows from those ends is
-/// decided under the next trusted lease, from the same inputs.
+/// Attempts in the custody of this incarnation that are to be told to end by what is durable
+/// already: a stop among the inputs, or a deadline that has passed. Only cancels, which may be
+/// repeated. What follows from those ends is decided under the next trusted lease, from the same
+/// inputs.
 std::vector<Effect> due_without_lease(const PipelineState& state, std::span<const Input> inputs,
-                                      WallTime now);
+                                      WallTime now, const std::string& incarnation);
 
 }  // namespace stagecall

@@ -45,10 +45,11 @@ TEST_CASE(
   for (const std::string id : {"a", "b"}) {
     run.report(id, SaysRunning{});
   }
-  CHECK(due_without_lease(run.state(), {}, run.now()).empty());
+  const std::string self = replica("a").incarnation;
+  CHECK(due_without_lease(run.state(), {}, run.now(), self).empty());
   const auto reasons = [&](const std::vector<Input>& inputs, WallTime now) {
     std::map<std::string, CancelReason> told;
-    for (const Effect& effect : due_without_lease(run.state(), inputs, now)) {
+    for (const Effect& effect : due_without_lease(run.state(), inputs, now, self)) {
       const auto& cancel = std::get<CancelEffect>(effect);
       CHECK(cancel.nonce == run.state().node(cancel.node).nonce);
       told[run.state().spec(cancel.node).id] = cancel.reason;
@@ -62,6 +63,8 @@ TEST_CASE(
         Told{{"a", CancelReason::stop}, {"b", CancelReason::stop}});
   // An end is no order: what it leads to is decided later.
   CHECK(reasons({run.end_of("a", failed())}, run.now()).empty());
+  // What another engine launched is that one's to end.
+  CHECK(due_without_lease(run.state(), {}, later, replica("b").incarnation).empty());
   CHECK(run.result() == RunState::running);
 }
 

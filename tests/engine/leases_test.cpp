@@ -1,8 +1,14 @@
 // Which lease servers an engine may be opened with, and what it says while they are away.
+#include "actors/log.hpp"
 #include "tests/engine/engine_fixture.hpp"
 #include "tests/support/eventually.hpp"
+#include "tests/support/redis_server.hpp"
 
+#include <spdlog/sinks/ostream_sink.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 namespace stagecall::testing {
 namespace {
@@ -59,6 +65,48 @@ TEST_CASE_FIXTURE(EngineFixture, "T9: two engines of one process share a store, 
   CHECK(code_of(Engine::open(named)) == ErrorCode::invalid_argument);
   const Engine second = value(Engine::open(options()));
   const Engine third = value(Engine::open(options()));
+}
+
+TEST_CASE_FIXTURE(
+    EngineFixture,
+    "L17: 1,000 leases through an outage of a real Redis: all held again, few lines") {
+  constexpr std::size_t runs = 1'000;
+  std::ostringstream lines;
+  stagecall::log().sinks().push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(lines));
+  {
+    RedisProcess redis;
+    auto on_redis = options();
+    on_redis.leases = {"redis://127.0.0.1:" + std::to_string(redis.port())};
+    on_redis.durability = Durability::normal;
+    on_redis.lease_ttl = 3s;
+    on_redis.tick = 200ms;
+    Engine engine = value(Engine::open(on_redis));
+    for (std::size_t i = 0; i < runs; ++i) {
+      value(engine.start(waiting("p" + std::to_string(i))));
+    }
+    const auto are_held = [&] {
+      return engine.counters()["lock_manager.held"] == runs &&
+             redis.ask({"DBSIZE"}) == std::to_string(runs);
+    };
+    const auto count_parked = [&] {
+      const auto all = value(engine.runs());
+      return std::count_if(all.begin(), all.end(),
+                           [](const RunStatus& run) { return !run.parked.empty(); });
+    };
+    REQUIRE(eventually(are_held));
+    redis.kill();
+    REQUIRE(eventually([&] { return count_parked() == runs; }));
+    redis.start();
+    REQUIRE(eventually([&] { return are_held() && count_parked() == 0; }));
+    for (const RunStatus& run : value(engine.runs())) {
+      CHECK(run.state == RunState::running);
+    }
+  }
+  stagecall::log().sinks().pop_back();
+  const std::string text = lines.str();
+  INFO(text);
+  CHECK(std::count(text.begin(), text.end(), '\n') < 100);
+  CHECK(text.find("leases_available") != std::string::npos);
 }
 
 }  // namespace
