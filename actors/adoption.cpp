@@ -269,6 +269,7 @@ void Supervisor::spawn_run(HeldRun held) {
   monitor(actor);
   runs_[run] = actor;
   run_of_[actor.id()] = run;
+  trace_count("live runs", runs_.size());
 }
 
 /// Left alone from now on: nobody here could go on with it.

@@ -77,7 +77,7 @@ Custodian::behavior_type Custodian::make_behavior() {
         for (const auto& [run, attempts] : custody_) {
           in_custody += attempts.size();
         }
-        return ActorDescription{"custodian", "custodian", handled(), std::move(counters)};
+        return insight(std::move(counters));
       },
       [this](const WhatLacks& request) { return lacking(*request.definition); },
       [this](const AttachRun& request) { attach(request); },

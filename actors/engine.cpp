@@ -265,13 +265,21 @@ std::string Engine::replica() const {
 
 std::map<std::string, std::uint64_t> Engine::counters() {
   std::map<std::string, std::uint64_t> counters;
-  for (const ActorDescription& actor : body_->describe()) {
+  for (const ActorInsight& actor : body_->describe()) {
     for (const auto& [name, count] : actor.counters) {
       counters[actor.kind + "." + name] = count;
     }
     counters[actor.kind + ".handled"] = actor.handled;
   }
   return counters;
+}
+
+EngineInsight Engine::inspect() {
+  return body_->inspect();
+}
+
+void Engine::trace(const TraceOptions& options) {
+  body_->trace(options);
 }
 
 void Engine::drain(Duration grace) {

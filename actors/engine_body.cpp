@@ -2,6 +2,7 @@
 
 #include "executors/builtin_tasks.hpp"
 #include "executors/process_executor.hpp"
+#include "executors/task_pool.hpp"
 #include "formats/pipeline_file.hpp"
 #include "persistence/nudge.hpp"
 #include "platform/process.hpp"
@@ -24,12 +25,10 @@ constexpr std::uint32_t kTaskThreadsDefaultMax = 64;
 constexpr Duration kDrainMargin{5'000};
 constexpr Duration kDrainLook{50};
 
-caf::actor_system_config make_system_config() {
-  caf::actor_system_config config;
+void configure(caf::actor_system_config& config) {
   // Stealing workers poll: sharing costs a tenth of the CPU when little happens.
   config.set("scheduler.policy", caf::atom("sharing"));
   config.set("scheduler.max-threads", kSchedulerThreads);
-  return config;
 }
 
 std::uint32_t slots_of(const EngineOptions& options) {
@@ -97,8 +96,9 @@ Error is_closing() {
 
 }  // namespace
 
-Engine::Body::Body(EngineOptions options)
-    : options_(std::move(options)), config_(make_system_config()) {}
+Engine::Body::Body(EngineOptions options) : options_(std::move(options)) {
+  configure(config_);
+}
 
 Result<std::unique_ptr<Engine::Body>> Engine::Body::open(EngineOptions options) {
   if (auto checked = check_options(options); !checked) {
@@ -113,6 +113,9 @@ Result<std::unique_ptr<Engine::Body>> Engine::Body::open(EngineOptions options) 
   if (opened) {
     body->begin();
     opened = body->open_nudges();
+  }
+  if (opened) {
+    opened = body->open_control();
   }
   if (!opened) {
     return tl::unexpected<Error>{std::move(opened).error()};
@@ -129,6 +132,7 @@ Engine::Body::~Body() {
     drain(Duration{0});
   }
   nudges_.reset();
+  control_.reset();
   (void)ask<Retired>(*system_, actors_->colleagues.custodian, Retire{});
   const BootTime deadline = clock_.boot() + kDrainMargin;
   for (std::size_t i = 0; i < opened_; ++i) {
@@ -137,6 +141,7 @@ Engine::Body::~Body() {
   end_replica(*std::exchange(actors_, std::nullopt));
   sink_.reset();
   system_.reset();
+  config_.tracer.stop();
 }
 
 Result<void> Engine::Body::open_stores() {
@@ -179,6 +184,7 @@ void Engine::Body::spawn_colleagues() {
   for (const auto& executor : executors_) {
     executors.push_back(executor.get());
   }
+  trace(options_.trace);
   system_ = std::make_unique<caf::actor_system>(config_);
   actors_.emplace(ReplicaActors{
       stagecall::spawn_colleagues(
@@ -267,10 +273,10 @@ std::set<NodeIndex> Engine::Body::without_executor(
   return nodes;
 }
 
-std::vector<ActorDescription> Engine::Body::describe() {
-  std::vector<ActorDescription> all;
+std::vector<ActorInsight> Engine::Body::describe() {
+  std::vector<ActorInsight> all;
   const auto add = [&](const auto& actor) {
-    if (auto description = ask<ActorDescription>(*system_, actor, Describe{})) {
+    if (auto description = ask<ActorInsight>(*system_, actor, Describe{})) {
       all.push_back(*std::move(description));
     }
   };
@@ -280,6 +286,15 @@ std::vector<ActorDescription> Engine::Body::describe() {
   add(actors_->colleagues.slot_broker);
   add(actors_->colleagues.custodian);
   return all;
+}
+
+void Engine::Body::trace(const TraceOptions& options) {
+  const std::lock_guard lock{trace_mutex_};
+  if (options.sink) {
+    config_.tracer.start(options, {settings_->self.replica, settings_->self.process.pid});
+  } else {
+    config_.tracer.stop();
+  }
 }
 
 RunList Engine::Body::runs() {

@@ -5,15 +5,15 @@
 #include "actors/departures.hpp"
 #include "actors/engine_stores.hpp"
 #include "actors/event_feed.hpp"
-#include "executors/task_pool.hpp"
+#include "actors/traced_system.hpp"
 #include "platform/incarnations.hpp"
 #include "platform/system_clock.hpp"
 #include "stagecall/engine.hpp"
 
 #include <caf/actor_system.hpp>
-#include <caf/actor_system_config.hpp>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,7 +21,9 @@
 
 namespace stagecall {
 
+class ControlServer;
 class NudgeReceiver;
+class TaskPool;
 
 /// Thread-safe once it is open. Its actors live in a system of its own: a host that blocks its own
 /// scheduler's threads cannot make it lose leases.
@@ -43,7 +45,10 @@ class Engine::Body {
   std::optional<RunStatus> held_status(const Condition& condition);
   /// The nodes that nothing here runs.
   std::set<NodeIndex> without_executor(const std::shared_ptr<const Definition>& definition);
-  std::vector<ActorDescription> describe();
+  std::vector<ActorInsight> describe();
+  /// Returns within Limits::inspect_wait, or twice that.
+  EngineInsight inspect();
+  void trace(const TraceOptions& options);
   void drain(Duration grace);
 
   SharedStore& reader() { return *stores_->reader; }
@@ -57,6 +62,7 @@ class Engine::Body {
   Result<void> open_stores();
   Result<void> open_executors();
   Result<void> open_nudges();
+  Result<void> open_control();
   void spawn_colleagues();
   void begin();
   RunList runs();
@@ -72,10 +78,12 @@ class Engine::Body {
   std::vector<std::shared_ptr<Executor>> executors_;  // shared with the host, if it brought them
   std::size_t opened_ = 0;                            // of these, from the first on
   Departures departures_;
-  caf::actor_system_config config_;
+  std::mutex trace_mutex_;  // one switches at a time
+  TracedSystemConfig config_;
   std::unique_ptr<caf::actor_system> system_;
   std::optional<ReplicaActors> actors_;
   std::unique_ptr<NudgeReceiver> nudges_;
+  std::shared_ptr<ControlServer> control_;  // shared by none: so its type needs not be known here
 };
 
 }  // namespace stagecall

@@ -11,6 +11,7 @@
 #include "persistence/store.hpp"
 #include "stagecall/executor.hpp"
 #include "stagecall/run.hpp"
+#include "stagecall/trace.hpp"
 
 #include <caf/actor_addr.hpp>
 #include <caf/allowed_unsafe_message_type.hpp>
@@ -30,13 +31,7 @@ namespace stagecall {
 
 /// Asks an actor to describe itself.
 struct Describe {};
-struct ActorDescription {
-  std::string kind;           ///< `pipeline`, `store`, …
-  std::string name;           ///< the run, or the kind again
-  std::uint64_t handled = 0;  ///< messages
-  std::map<std::string, std::uint64_t> counters{};
-};
-using Describes = caf::replies_to<Describe>::with<ActorDescription>;
+using Describes = caf::replies_to<Describe>::with<ActorInsight>;
 
 // ---- store_actor ----
 
@@ -289,7 +284,7 @@ using SupervisorHandle = caf::typed_actor<
 
 #define STAGECALL_LOCAL_MESSAGE(type) CAF_ALLOW_UNSAFE_MESSAGE_TYPE(stagecall::type)
 STAGECALL_LOCAL_MESSAGE(Describe)
-STAGECALL_LOCAL_MESSAGE(ActorDescription)
+STAGECALL_LOCAL_MESSAGE(ActorInsight)
 STAGECALL_LOCAL_MESSAGE(Retire)
 STAGECALL_LOCAL_MESSAGE(Retired)
 STAGECALL_LOCAL_MESSAGE(WriteRequest)

@@ -19,7 +19,7 @@ LockManager::behavior_type LockManager::make_behavior() {
         auto counters = counters_;
         counters["held"] = held_.size();
         counters["unavailable_now"] = silent_since_ ? 1 : 0;
-        return ActorDescription{"lock_manager", "lock_manager", handled(), std::move(counters)};
+        return insight(std::move(counters));
       },
       [this](const AcquireLease& request) { return gather(request); },
       [this](const WatchLease& request) {
@@ -62,7 +62,7 @@ void LockManager::ask_store() {
   store_asked_at_ = settings_->clock->boot();
   request(store_, caf::infinite, Describe{})
       .then(
-          [this](const ActorDescription&) {
+          [this](const ActorInsight&) {
             store_asked_at_.reset();
             store_silence_told_ = false;
           },

@@ -3,7 +3,6 @@
 #include "actors/log.hpp"
 #include "core/append_remedy.hpp"
 #include "core/due_without_lease.hpp"
-#include "core/explain.hpp"
 #include "core/invariants.hpp"
 
 #include <algorithm>
@@ -38,6 +37,7 @@ PipelineActor::PipelineActor(caf::actor_config& config, HeldRun held, Colleagues
       colleagues_(std::move(colleagues)),
       supervisor_(std::move(supervisor)),
       settings_(std::move(settings)),
+      trace_(tracer(), run_),
       wall_anchor_(settings_->clock->wall()),
       boot_anchor_(settings_->clock->boot()),
       trusted_until_(held.trusted_until),
@@ -59,6 +59,7 @@ PipelineActor::PipelineActor(caf::actor_config& config, HeldRun held, Colleagues
 void PipelineActor::on_exit() {
   colleagues_ = Colleagues{};
   supervisor_ = SupervisorHandle{};
+  trace_.ends();
 }
 
 /// What the pass had in hand is lost here, but not in the store: whoever comes next folds it.
@@ -70,12 +71,7 @@ void PipelineActor::after_exception(const std::string& text) {
 PipelineActor::behavior_type PipelineActor::make_behavior() {
   start();
   return {
-      [this](const Describe&) {
-        return ActorDescription{"pipeline",
-                                run_.text(),
-                                handled(),
-                                {{"passes_tick", passes_.tick}, {"passes_event", passes_.event}}};
-      },
+      [this](const Describe&) { return describe(); },
       [this](const Tick& message) { tick(message); },
       [this](const SlotsGranted& grant) {
         slots_granted_ += grant.slots;
@@ -84,6 +80,7 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
       },
       [this](const SlotsContended& news) { slots_contended_ = news.others_wait; },
       [this](const Reports& batch) {
+        trace_.reported(batch.reports);
         for (const ReportInput& report : batch.reports) {
           pending_.push_back(report);
         }
@@ -113,6 +110,7 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
 }
 
 void PipelineActor::start() {
+  trace_.begins(number(), term_);
   if (fold_objection_) {
     left_ = true;
     send(supervisor_, RunLeft{status(), *fold_objection_, true});
@@ -233,6 +231,7 @@ void PipelineActor::committed(const Result<Reply>& reply) {
 /// The commit is durable: the state follows, then what the decision wished.
 void PipelineActor::absorb(Seq seq) {
   const Flight flight = *std::exchange(flight_, std::nullopt);
+  trace_.recorded(flight.decision.events, state_, now());
   state_.absorb(flight.decision.draft, seq, term_);
   assert(state_.size() > 256 || broken_invariants(state_).empty());
   carry_out(flight.decision.effects);
@@ -419,8 +418,8 @@ void PipelineActor::tick(const Tick& message) {
   if (message.generation != timer_generation_) {
     return;
   }
-  timer_due_ = BootTime::max();
   const BootTime boot = settings_->clock->boot();
+  trace_.ticked(boot - std::exchange(timer_due_, BootTime::max()));
   if (std::exchange(inbox_again_, false)) {
     look_into_inbox();
   }
@@ -467,18 +466,6 @@ void PipelineActor::arm() {
   }
   timer_due_ = due;
   delayed_send(this, due - boot, Tick{++timer_generation_});
-}
-
-RunStatus PipelineActor::status() const {
-  const RunRecord& run = state_.run();
-  const WallTime end = is_terminal(run.state) ? run.ended_at : now();
-  return {.run = run_,
-          .state = run.state,
-          .elapsed = end - run.started_at,
-          .nodes = run.counts,
-          .passes = passes_,
-          .failed = state_.failures(),
-          .running = running_nodes(state_, now())};
 }
 
 }  // namespace stagecall

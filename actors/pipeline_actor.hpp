@@ -5,6 +5,7 @@
 #include "actors/effect_orders.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/observed.hpp"
+#include "actors/run_trace.hpp"
 #include "actors/settings.hpp"
 #include "core/decide.hpp"
 
@@ -81,6 +82,8 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void arm();
   OrderContext order_context() const;
   RunStatus status() const;
+  ActorInsight describe();
+  std::string subject() const override { return run_.text(); }
   WallTime now() const;
 
   RunId run_;
@@ -91,6 +94,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   Colleagues colleagues_;
   SupervisorHandle supervisor_;
   SharedSettings settings_;
+  RunTrace trace_;
   WallTime wall_anchor_;  // wall time of boot_anchor_: deadlines run on the boot clock in a term
   BootTime boot_anchor_;
   BootTime trusted_until_;

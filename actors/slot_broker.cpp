@@ -16,8 +16,7 @@ void SlotBroker::on_exit() {
 SlotBroker::behavior_type SlotBroker::make_behavior() {
   return {
       [this](const Describe&) {
-        return ActorDescription{
-            "slot_broker", "slot_broker", handled(), {{"slots", slots_}, {"free", pool_.free()}}};
+        return insight({{"slots", slots_}, {"free", pool_.free()}});
       },
       [this](const WantSlots& request) { want(request); },
   };
@@ -44,6 +43,7 @@ void SlotBroker::hand_out() {
     send(clients_.at(grant.run).actor, SlotsGranted{grant.slots});
   }
   tell_contention();
+  trace_count("slots busy", slots_ - pool_.free());
 }
 
 /// Only those that have slots need to know; they are no more than there are slots.

@@ -2,6 +2,7 @@
 
 #include "messages/limits.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace stagecall {
@@ -12,8 +13,7 @@ StoreActor::StoreActor(caf::actor_config& config, Store& store, CommitCallback o
 StoreActor::behavior_type StoreActor::make_behavior() {
   return {
       [this](const Describe&) {
-        return ActorDescription{
-            "store", "store", handled(), {{"commits", commits_}, {"writes", written_}}};
+        return insight({{"commits", commits_}, {"writes", written_}});
       },
       [this](const WriteRequest& request) { return gather(request); },
       [this](const LoadRun& request) { return load(request.run); },
@@ -57,7 +57,9 @@ void StoreActor::flush() {
   }
   const std::vector<Write> writes = std::exchange(writes_, {});
   std::vector<Promise> promises = std::exchange(promises_, {});
+  const TraceTime started = is_traced() ? trace_now() : TraceTime{};
   const auto results = store_.write(writes);
+  trace_commit(started, results);
   ++commits_;
   written_ += writes.size();
   if (results && on_commit_) {
@@ -67,6 +69,23 @@ void StoreActor::flush() {
     promises[i].deliver(
         WriteResponse{results ? (*results)[i] : Result<Reply>{tl::unexpect, results.error()}});
   }
+}
+
+void StoreActor::trace_commit(TraceTime started,
+                              const Result<std::vector<Result<Reply>>>& results) {
+  if (!is_traced() || started == TraceTime{}) {
+    return;
+  }
+  TracedCommit commit{.actor = number(),
+                      .started = started,
+                      .ended = trace_now(),
+                      .is_committed = results.has_value()};
+  if (results) {
+    commit.writes = results->size();
+    commit.refused = static_cast<std::size_t>(std::count_if(
+        results->begin(), results->end(), [](const auto& result) { return !result; }));
+  }
+  tracer()->tell(commit);
 }
 
 void StoreActor::tell_of_passes(const std::vector<Write>& writes,

@@ -32,6 +32,7 @@ class StoreActor : public Observed<StoreHandle::base> {
 
   Promise gather(const WriteRequest& request);
   void flush();
+  void trace_commit(TraceTime started, const Result<std::vector<Result<Reply>>>& results);
   void tell_of_passes(const std::vector<Write>& writes, const std::vector<Result<Reply>>& results);
   LoadRunResponse load(const RunId& run);
   SurveyResponse survey(bool whole);

@@ -39,7 +39,7 @@ Supervisor::behavior_type Supervisor::make_behavior() {
       [this](const Describe&) {
         auto counters = counters_;
         counters["runs"] = runs_.size();
-        return ActorDescription{"supervisor", "supervisor", handled(), std::move(counters)};
+        return insight(std::move(counters));
       },
       [this](const StartRequest& request) { return start(request); },
       [this](const JoinRun& request) { join(request.run); },
@@ -180,6 +180,7 @@ void Supervisor::forget(const caf::actor_addr& actor) {
   runs_.erase(found->second);
   parked_.erase(found->second);
   run_of_.erase(found);
+  trace_count("live runs", runs_.size());
 }
 
 void Supervisor::parked(const RunParked& news) {

@@ -63,7 +63,7 @@ constexpr std::array kCommands{
                 {{{"RUN", &Arguments::run, false}}}},
     CommandSpec{"prune", "remove runs that ended long ago, with all that is kept of them"},
     CommandSpec{"serve", "be a replica: adopt and schedule runs until told to stop"},
-    CommandSpec{"inspect", "not in this release", {}, false},
+    CommandSpec{"inspect", "the live actors of the processes on this store"},
 };
 
 void add_common_options(CLI::App& command, CommandLine& line) {
@@ -122,6 +122,9 @@ void add_own_options(CLI::App& command, Arguments& arguments) {
   }
   if (name == "history" || name == "logs") {
     command.add_flag("--follow", arguments.follow, "go on as more comes, until the run ends");
+  }
+  if (name == "inspect") {
+    command.add_flag("--follow", arguments.follow, "again each second, until interrupted");
   }
   if (name == "prune") {
     command

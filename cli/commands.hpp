@@ -29,6 +29,7 @@ Result<ExitCode> status(const Session& session);
 Result<ExitCode> history(const Session& session);
 Result<ExitCode> logs(const Session& session);
 Result<ExitCode> explain(const Session& session);
+Result<ExitCode> inspect(const Session& session);
 
 // What removes.
 Result<ExitCode> prune(const Session& session);

@@ -97,16 +97,20 @@ Result<ExitCode> run(const Session& session) {
   if (!definition) {
     return tl::unexpected<Error>{definition.error()};
   }
-  const Options& options = session.options;
-  if (auto made = make_store_folder(options.store); !made) {
+  auto options = engine_options(session.options, false);
+  if (!options) {
+    return tl::unexpected<Error>{std::move(options).error()};
+  }
+  if (auto made = make_store_folder(session.options.store); !made) {
     return tl::unexpected<Error>{std::move(made).error()};
   }
   watch_signals();
-  auto engine = Engine::open(engine_options(options, false));
+  auto engine = Engine::open(*std::move(options));
   if (!engine) {
     return tl::unexpected<Error>{std::move(engine).error()};
   }
-  auto started = engine->start_or_join(Pipeline{*definition}, {.request_id = options.request_id});
+  auto started =
+      engine->start_or_join(Pipeline{*definition}, {.request_id = session.options.request_id});
   if (!started) {
     started.error().message = session.arguments.file + ": " + started.error().message;
     return tl::unexpected<Error>{std::move(started).error()};

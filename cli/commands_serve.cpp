@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace stagecall::cli {
 namespace {
@@ -61,12 +62,16 @@ void conclude(const Session& session, Engine& engine, Duration served) {
 
 Result<ExitCode> serve(const Session& session) {
   const Options& options = session.options;
+  auto opened = engine_options(options, true);
+  if (!opened) {
+    return tl::unexpected<Error>{std::move(opened).error()};
+  }
   if (auto made = make_store_folder(options.store); !made) {
     return tl::unexpected<Error>{std::move(made).error()};
   }
   watch_signals();
   const BootTime begun = session.clock.boot();
-  auto engine = Engine::open(engine_options(options, true));
+  auto engine = Engine::open(*std::move(opened));
   if (!engine) {
     return tl::unexpected<Error>{std::move(engine).error()};
   }

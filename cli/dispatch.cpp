@@ -33,6 +33,7 @@ constexpr std::array kCommands{
     Command{"history", history}, Command{"logs", logs},       Command{"validate", validate},
     Command{"verify", verify},   Command{"explain", explain}, Command{"prune", prune},
     Command{"serve", serve},
+    Command{"inspect", inspect},
 };
 
 void log_to_stderr(const std::string& level) {

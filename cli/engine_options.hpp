@@ -6,7 +6,8 @@
 
 namespace stagecall::cli {
 
-/// `adopts`: whether the engine takes over what nobody schedules.
-EngineOptions engine_options(const Options& options, bool adopts);
+/// `adopts`: whether the engine takes over what nobody schedules. The trace's file is opened here,
+/// before anything is stored: invalid_argument if it cannot be written.
+Result<EngineOptions> engine_options(const Options& options, bool adopts);
 
 }  // namespace stagecall::cli

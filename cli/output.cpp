@@ -156,6 +156,12 @@ void Output::end_progress() {
   }
 }
 
+void Output::clear_screen() {
+  if (!json_ && ::isatty(STDOUT_FILENO) == 1) {
+    bytes("\x1b[H\x1b[2J");
+  }
+}
+
 bool Output::flush() {
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
 }

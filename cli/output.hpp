@@ -42,6 +42,8 @@ class Output {
   void complaint(std::string_view text);
   /// An error, in the form asked for. `file`: the input that its problems are about.
   void error(const Error& error, const std::string& file);
+  /// What follows stands alone, where stdout is a terminal.
+  void clear_screen();
   /// Draws the line over the one before it.
   void progress(std::string_view text);
   void end_progress();

@@ -40,6 +40,16 @@ struct Limits {
   Duration lock_retry{50};                // at the most, between two tries of who waits for a lock
   std::size_t lock_connections_max = 16;  // kept by a lock service for its next calls
   Duration lease_number_kept{30LL * 24 * 3'600'000};  // by Redis, after it was drawn
+  // Seeing inside.
+  std::size_t trace_ring_events = 8'192;                     // of one thread, not taken yet
+  Duration trace_flush{100};                                 // from an event to its sink
+  Duration trace_end{2'000};                                 // what a sink gets for the last events
+  std::uint64_t trace_bytes_max = std::uint64_t{256} << 20;  // of one file
+  std::size_t trace_error_bytes_max = 200;                   // of an attempt's error text
+  std::size_t actors_listed_max = 10'000;  // runs' actors that an inspection names
+  Duration inspect_wait{500};              // for the answers of actors
+  std::size_t control_clients_max = 16;    // at once
+  Duration control_wait{2'000};            // for a client to ask, and to read
   // Processes.
   std::size_t output_head_bytes = std::size_t{1} << 20;  // of a command's log, kept from its start
   std::size_t output_tail_bytes = std::size_t{1} << 20;  // and from its end

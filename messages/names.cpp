@@ -3,6 +3,7 @@
 #include "stagecall/error.hpp"
 #include "stagecall/ids.hpp"
 #include "stagecall/run.hpp"
+#include "stagecall/trace.hpp"
 
 #include <array>
 #include <charconv>
@@ -115,6 +116,16 @@ std::string_view name_of(WaitReason reason) {
     case WaitReason::stopping: return "stopping";
     case WaitReason::quarantine: return "quarantine";
     case WaitReason::finished: return "finished";
+  }
+  return "?";
+}
+
+std::string_view name_of(MessageOutcome outcome) {
+  switch (outcome) {
+    case MessageOutcome::handled: return "handled";
+    case MessageOutcome::skipped: return "skipped";
+    case MessageOutcome::dropped: return "dropped";
+    case MessageOutcome::threw: return "threw";
   }
   return "?";
 }

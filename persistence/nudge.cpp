@@ -1,6 +1,6 @@
 #include "persistence/nudge.hpp"
 
-#include "platform/unique_fd.hpp"
+#include "persistence/local_socket.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -25,30 +25,8 @@ namespace {
 
 constexpr std::size_t kTextMax = 1024;
 
-/// Socket addresses hold 107 bytes; a store may lie deeper. Through its descriptor the folder has a
-/// short name. None: the name is no plain file name or too long even so.
-std::optional<sockaddr_un> address_of(const UniqueFd& folder, const std::string& name) {
-  const std::string path = "/proc/self/fd/" + std::to_string(folder.get()) + "/" + name;
-  sockaddr_un address{};
-  if (name.empty() || name.front() == '.' || name.find('/') != std::string::npos ||
-      path.size() >= sizeof address.sun_path) {
-    return std::nullopt;
-  }
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, path.size());
-  return address;
-}
-
-UniqueFd open_folder(const std::filesystem::path& path) {
-  return UniqueFd{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-}
-
 UniqueFd open_socket() {
   return UniqueFd{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-}
-
-const sockaddr* generic(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
 }
 
 // ---- Receiving ----
@@ -109,7 +87,7 @@ class Sender {
 
   /// Whether somebody listens there. A full buffer is as good: its reader is about to look.
   bool send(const std::string& name) const {
-    const auto address = address_of(folder_, name);
+    const auto address = local_address(folder_, name);
     if (!address) {
       return false;
     }
@@ -130,44 +108,37 @@ class Sender {
   std::string_view text_;
 };
 
-tl::unexpected<Error> refuse(const std::string& tried, const std::filesystem::path& on, int code) {
-  return fail(ErrorCode::store_unavailable,
-              "cannot " + tried + " " + on.string() + ": " + std::strerror(code));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<NudgeReceiver>> open_nudge_receiver(
     const std::string& store_folder, const std::string& incarnation,
     std::function<void(std::string)> on_nudge) {
   const auto path = std::filesystem::path{store_folder} / "nudge";
-  for (const auto& made : {path.parent_path(), path}) {
-    if (::mkdir(made.c_str(), 0700) != 0 && errno != EEXIST) {
-      return refuse("create folder", made, errno);
-    }
+  auto folder = make_socket_folder(path);
+  if (!folder) {
+    return tl::unexpected<Error>{std::move(folder).error()};
   }
-  UniqueFd folder = open_folder(path);
   UniqueFd socket = open_socket();
   UniqueFd wake{::eventfd(0, EFD_CLOEXEC)};
-  if (!folder || !socket || !wake) {
-    return refuse("open a socket in", path, errno);
+  if (!socket || !wake) {
+    return cannot_open_socket(path, errno);
   }
-  const auto address = address_of(folder, incarnation);
+  const auto address = local_address(*folder, incarnation);
   if (!address) {
     return fail(ErrorCode::invalid_argument,
                 "cannot open a socket named \"" + incarnation + "\" in " + path.string());
   }
   if (::bind(socket.get(), generic(*address), sizeof *address) != 0) {
-    return refuse("open a socket in", path, errno);
+    return cannot_open_socket(path, errno);
   }
-  return std::make_unique<SocketReceiver>(std::move(folder), incarnation, std::move(socket),
+  return std::make_unique<SocketReceiver>(*std::move(folder), incarnation, std::move(socket),
                                           std::move(wake), std::move(on_nudge));
 }
 
 void send_nudge(const std::string& store_folder, const std::string& incarnation,
                 const std::string& text) {
   const auto path = std::filesystem::path{store_folder} / "nudge";
-  UniqueFd folder = open_folder(path);
+  UniqueFd folder = open_socket_folder(path);
   if (!folder) {
     return;  // nobody has ever listened here
   }

@@ -5,11 +5,14 @@
 namespace stagecall {
 namespace {
 
-Duration read(clockid_t id) {
+std::chrono::nanoseconds read_exactly(clockid_t id) {
   timespec now{};
   ::clock_gettime(id, &now);
-  return std::chrono::duration_cast<Duration>(std::chrono::seconds{now.tv_sec} +
-                                              std::chrono::nanoseconds{now.tv_nsec});
+  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+}
+
+Duration read(clockid_t id) {
+  return std::chrono::duration_cast<Duration>(read_exactly(id));
 }
 
 }  // namespace
@@ -20,6 +23,10 @@ WallTime SystemClock::wall() const {
 
 BootTime SystemClock::boot() const {
   return BootTime{read(CLOCK_BOOTTIME)};
+}
+
+TraceTime trace_now() {
+  return TraceTime{read_exactly(CLOCK_BOOTTIME)};
 }
 
 }  // namespace stagecall

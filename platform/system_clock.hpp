@@ -2,6 +2,7 @@
 #pragma once
 
 #include "stagecall/time.hpp"
+#include "stagecall/trace.hpp"
 
 namespace stagecall {
 
@@ -10,5 +11,8 @@ class SystemClock final : public Clock {
   WallTime wall() const override;
   BootTime boot() const override;
 };
+
+/// Now, for traces alone: nothing is decided by it.
+TraceTime trace_now();
 
 }  // namespace stagecall

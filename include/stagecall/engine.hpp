@@ -8,6 +8,7 @@
 #include "stagecall/run.hpp"
 #include "stagecall/task.hpp"
 #include "stagecall/time.hpp"
+#include "stagecall/trace.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -46,6 +47,7 @@ struct EngineOptions {
   bool adopts = true;
   /// The host's own executors; the first one that can run a node gets it, before the engine's.
   std::vector<std::shared_ptr<Executor>> executors{};
+  TraceOptions trace{};  ///< what is told of its work, and to whom; see Engine::trace
 };
 
 /// How a run is started.
@@ -177,6 +179,15 @@ class Engine {
   /// What this engine has done, by `actor.counter`: `store.commits`, `store.writes`,
   /// `supervisor.adopted`, `custodian.launched`, … Counted from its opening.
   std::map<std::string, std::uint64_t> counters();
+
+  /// What lives in this engine now: its actors, what each has handled and what it waits for. One
+  /// that does not answer at once is listed as busy.
+  EngineInsight inspect();
+
+  /// Tells this trace from now on instead of the one before; without a sink, none. The one before
+  /// has been told all of it when this returns, unless its sink takes longer than two seconds.
+  /// While none is told a message costs a comparison, and nothing is kept for it.
+  void trace(const TraceOptions& options);
 
   /// Starts nothing more; attempts may go on for the grace, then they end as interrupted. Returns
   /// when all is recorded and released, at latest a few seconds after the grace. Afterwards the

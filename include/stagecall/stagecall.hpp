@@ -10,3 +10,4 @@
 #include "stagecall/run.hpp"
 #include "stagecall/task.hpp"
 #include "stagecall/time.hpp"
+#include "stagecall/trace.hpp"

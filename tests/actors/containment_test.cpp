@@ -96,7 +96,7 @@ struct SilentStore : StoreHandle::base {
   void on_exit() override { kept_.clear(); }
   behavior_type make_behavior() override {
     return {
-        [](const Describe&) { return ActorDescription{}; },
+        [](const Describe&) { return ActorInsight{}; },
         [this](const WriteRequest&) { return keep<WriteResponse>(); },
         [this](const LoadRun&) { return keep<LoadRunResponse>(); },
         [this](const LoadDefinition&) { return keep<DefinitionResponse>(); },

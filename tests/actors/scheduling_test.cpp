@@ -34,7 +34,7 @@ std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> counters(World& w
     if (run == without) {
       continue;
     }
-    const ActorDescription description = world.describe(actor);
+    const ActorInsight description = world.describe(actor);
     // The question itself is a message: counted from the second look on, the same for all.
     counters[run.text()] = {
         description.counters.at("passes_tick") + description.counters.at("passes_event"),
@@ -173,9 +173,8 @@ TEST_CASE("H6: a run that ends leaves no actor, timer, lease or slot, however it
     CHECK(world.replica().leases->holders({run})->front().incarnation.empty());
     CHECK(world.replica().left.front().reason.empty());
     const auto& colleagues = world.replica().actors->colleagues;
-    CHECK(world.ask<ActorDescription>(colleagues.slot_broker, Describe{}).counters.at("free") == 2);
-    CHECK(world.ask<ActorDescription>(colleagues.custodian, Describe{}).counters.at("in_custody") ==
-          0);
+    CHECK(world.ask<ActorInsight>(colleagues.slot_broker, Describe{}).counters.at("free") == 2);
+    CHECK(world.ask<ActorInsight>(colleagues.custodian, Describe{}).counters.at("in_custody") == 0);
     // Timers that are pending belong to the replica: an hour later no run has made a pass.
     const RunSummary ended = world.row(run).summary;
     world.advance(1h, 1s);

@@ -166,15 +166,6 @@ TEST_CASE_FIXTURE(CliFixture, "help and version are answers") {
 
 TEST_CASE_FIXTURE(CliFixture, "what this release does not have is refused, not ignored") {
   const std::string pipeline = file("p.json", kJoin);
-  for (const auto& arguments :
-       std::vector<std::vector<std::string>>{{"inspect"}, {"inspect", "--store", "x.db"}}) {
-    CAPTURE(arguments.front());
-    const ChildEnd end = call(arguments);
-    CHECK(end.exit_code == 2);
-    CHECK(contains(end.err, "is not in this release"));
-  }
-  CHECK(call_json({"inspect"}, 2)["error"]["code"] == "unsupported");
-  CHECK(call_json({"run", pipeline, "--trace", "t.json"}, 4)["error"]["code"] == "unsupported");
   CHECK(call_json({"run", pipeline, "--leases", "rediss://h:1/0"}, 4)["error"]["code"] ==
         "unsupported");
   CHECK_FALSE(has_store());

@@ -204,13 +204,13 @@ class World {
   }
   RunStatus status(const RunId& run) { return status(run, replica()); }
   PassCounts passes(const RunId& run) { return status(run).passes; }
-  ActorDescription describe(const PipelineHandle& actor) {
-    return ask<ActorDescription>(actor, Describe{});
+  ActorInsight describe(const PipelineHandle& actor) {
+    return ask<ActorInsight>(actor, Describe{});
   }
   /// What an actor counts.
   template <class Handle>
   std::uint64_t count(const Handle& actor, const std::string& what) {
-    const auto counters = ask<ActorDescription>(actor, Describe{}).counters;
+    const auto counters = ask<ActorInsight>(actor, Describe{}).counters;
     const auto found = counters.find(what);
     return found == counters.end() ? 0 : found->second;
   }

@@ -1,0 +1,88 @@
+// Asks all actors of an engine what they do, and waits only so long for those that are busy. Part
+// of Engine::Body.
+#include "actors/engine_body.hpp"
+#include "formats/insight_text.hpp"
+#include "messages/limits.hpp"
+#include "persistence/control_socket.hpp"
+
+#include <caf/scoped_actor.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecall {
+namespace {
+
+/// All are asked before any answer is awaited: their waits run side by side.
+class Inquiry {
+ public:
+  explicit Inquiry(caf::actor_system& system) : self_(system) {}
+
+  template <class Handle>
+  void ask(const Handle& actor, ActorInsight unless_answered) {
+    unless_answered.is_busy = true;
+    awaited_.emplace_back(
+        [answer = self_->request(actor, kLimits.inspect_wait, Describe{}),
+         unless_answered = std::move(unless_answered)](std::vector<ActorInsight>& all) mutable {
+          answer.receive([&](ActorInsight& insight) { all.push_back(std::move(insight)); },
+                         [&](const caf::error&) { all.push_back(std::move(unless_answered)); });
+        });
+  }
+
+  RunList runs(const SupervisorHandle& supervisor) {
+    RunList runs;
+    self_->request(supervisor, kLimits.inspect_wait, ListRuns{})
+        .receive([&runs](RunList& list) { runs = std::move(list); }, [](const caf::error&) {});
+    return runs;
+  }
+
+  std::vector<ActorInsight> answers() {
+    std::vector<ActorInsight> all;
+    for (auto& await : awaited_) {
+      await(all);
+    }
+    return all;
+  }
+
+ private:
+  caf::scoped_actor self_;
+  std::vector<std::function<void(std::vector<ActorInsight>&)>> awaited_;
+};
+
+}  // namespace
+
+EngineInsight Engine::Body::inspect() {
+  const ReplicaIdentity& self = settings_->self;
+  Inquiry inquiry{*system_};
+  RunList list = inquiry.runs(actors_->supervisor);
+  EngineInsight engine{.replica = self.replica, .pid = self.process.pid, .runs = list.runs.size()};
+  inquiry.ask(actors_->supervisor, {.kind = "supervisor"});
+  inquiry.ask(actors_->colleagues.store, {.kind = "store"});
+  inquiry.ask(actors_->colleagues.lock_manager, {.kind = "lock_manager"});
+  inquiry.ask(actors_->colleagues.slot_broker, {.kind = "slot_broker"});
+  inquiry.ask(actors_->colleagues.custodian, {.kind = "custodian"});
+  const std::size_t shown = std::min(list.runs.size(), kLimits.actors_listed_max);
+  for (std::size_t i = 0; i < shown; ++i) {
+    auto& [run, actor] = list.runs[i];
+    inquiry.ask(actor, {.kind = "pipeline", .run = ActorInsight::Run{.run = run}});
+  }
+  engine.actors = inquiry.answers();
+  return engine;
+}
+
+Result<void> Engine::Body::open_control() {
+  auto control = open_control_server(
+      stores_->folder, settings_->self.incarnation, clock_, [this](const std::string& line) {
+        return line == "inspect" ? insight_text(inspect()) : std::string{};
+      });
+  if (!control) {
+    return tl::unexpected<Error>{std::move(control).error()};
+  }
+  control_ = *std::move(control);
+  return {};
+}
+
+}  // namespace stagecall
