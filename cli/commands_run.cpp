@@ -1,6 +1,7 @@
 // run and wait: to be there until a run ends.
 #include "cli/commands.hpp"
 #include "cli/engine_options.hpp"
+#include "cli/http_service.hpp"
 #include "cli/option_sources.hpp"
 #include "cli/run_text.hpp"
 #include "cli/run_watch.hpp"
@@ -108,6 +109,10 @@ Result<ExitCode> run(const Session& session) {
   auto engine = Engine::open(*std::move(options));
   if (!engine) {
     return tl::unexpected<Error>{std::move(engine).error()};
+  }
+  const auto http = HttpService::open(session, *engine);
+  if (!http) {
+    return tl::unexpected<Error>{http.error()};
   }
   auto started =
       engine->start_or_join(Pipeline{*definition}, {.request_id = session.options.request_id});

@@ -1,6 +1,7 @@
 // serve: a replica. Adopts and schedules runs until it is told to stop.
 #include "cli/commands.hpp"
 #include "cli/engine_options.hpp"
+#include "cli/http_service.hpp"
 #include "cli/option_sources.hpp"
 #include "cli/signals.hpp"
 #include "core/duration.hpp"
@@ -74,6 +75,10 @@ Result<ExitCode> serve(const Session& session) {
   auto engine = Engine::open(*std::move(opened));
   if (!engine) {
     return tl::unexpected<Error>{std::move(engine).error()};
+  }
+  const auto http = HttpService::open(session, *engine);
+  if (!http) {
+    return tl::unexpected<Error>{http.error()};
   }
   note_begin(session, *engine);
   while (!is_interrupted()) {

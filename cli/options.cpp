@@ -61,6 +61,15 @@ bool set_path(std::string& option, const std::string& text) {
   return !text.empty() && text.find('\0') == std::string::npos;
 }
 
+/// `ADDRESS:PORT`; port 0 = any that is free.
+bool set_http(std::string& option, const std::string& text) {
+  const auto colon = text.rfind(':');
+  const auto port =
+      colon == std::string::npos ? std::nullopt : number_of<std::uint16_t>(text.substr(colon + 1));
+  option = text;
+  return port && colon > 0;
+}
+
 bool set_slots(Options& options, const std::string& text) {
   const auto slots = number_of<std::uint32_t>(text);
   if (!slots || *slots < 1 || *slots > kSlotsMax) {
@@ -106,8 +115,12 @@ constexpr std::array kSpecs{
                [](Options& o, const std::string& v) { return set_name(o.replica, v); }},
     OptionSpec{"slots", "N", "attempts at once; default: number of cores",
                "a whole number from 1 to 100,000", set_slots},
-    OptionSpec{"trace", "FILE", "of run: write what happens when, for ui.perfetto.dev", "a path",
-               [](Options& o, const std::string& v) { return set_path(o.trace, v); }},
+    OptionSpec{"trace", "FILE", "of run and serve: write what happens when, for ui.perfetto.dev",
+               "a path", [](Options& o, const std::string& v) { return set_path(o.trace, v); }},
+    OptionSpec{"http", "ADDRESS:PORT",
+               "of run and serve: answer /health, /inspect, /runs and /metrics there",
+               "an address and a port, as in 127.0.0.1:8080",
+               [](Options& o, const std::string& v) { return set_http(o.http, v); }},
     OptionSpec{"tick", "D", "how often a run looks at itself; default: 5s",
                "a duration from 50ms to 1h",
                [](Options& o, const std::string& v) { return set_duration(o.tick, v, 50ms, 1h); }},

@@ -21,6 +21,7 @@ struct Options {
   std::string replica{};    ///< empty: host and pid
   std::uint32_t slots = 0;  ///< 0: as many as there are cores
   std::string trace{};
+  std::string http{};  ///< empty: no HTTP
   Duration tick = kLimits.tick;
   Duration lease_ttl = kLimits.lease_ttl;
   Duration drain_grace{10'000};

@@ -33,7 +33,7 @@ endforeach()
 stagecall_layer(actors LINKS stagecall_core stagecall_formats stagecall_persistence
                 stagecall_executors CAF::core spdlog::spdlog)
 stagecall_layer(cli LINKS stagecall_actors CLI11::CLI11 tomlplusplus::tomlplusplus
-                nlohmann_json::nlohmann_json)
+                nlohmann_json::nlohmann_json PkgConfig::HTTPLIB PkgConfig::PROMETHEUS)
 set_property(TARGET stagecall_cli APPEND PROPERTY COMPILE_DEFINITIONS
                                                    STAGECALL_VERSION="${PROJECT_VERSION}")
 

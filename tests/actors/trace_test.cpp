@@ -1,6 +1,7 @@
 // What a trace costs while it is off, tells while it is on, and loses when its sink is slow.
 #include "actors/slot_broker.hpp"
 #include "messages/limits.hpp"
+#include "tests/support/collecting_sink.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/gate.hpp"
 
@@ -10,38 +11,10 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <mutex>
 #include <stdexcept>
-#include <variant>
 
 namespace stagecall::testing {
 namespace {
-
-class Listening : public TraceSink {
- public:
-  void take(const std::vector<TraceEvent>& events) override {
-    const std::lock_guard lock{mutex_};
-    for (const TraceEvent& event : events) {
-      events_.push_back(event);
-    }
-  }
-
-  template <class Event>
-  std::vector<Event> all() {
-    const std::lock_guard lock{mutex_};
-    std::vector<Event> found;
-    for (const TraceEvent& event : events_) {
-      if (const auto* one = std::get_if<Event>(&event)) {
-        found.push_back(*one);
-      }
-    }
-    return found;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<TraceEvent> events_;
-};
 
 /// One actor in a system whose trace can be switched.
 struct Stage {
@@ -66,7 +39,7 @@ struct Stage {
   }
 };
 
-std::uint64_t lost_of(Listening& sink) {
+std::uint64_t lost_of(CollectingSink& sink) {
   std::uint64_t lost = 0;
   for (const TracedLoss& loss : sink.all<TracedLoss>()) {
     lost += loss.events;
@@ -82,7 +55,7 @@ TEST_CASE("without a trace no thread gets a ring, with one the actor's thread do
     stage.ask();
   }
   CHECK(stage.config.tracer.rings() == 0);
-  const auto sink = std::make_shared<Listening>();
+  const auto sink = std::make_shared<CollectingSink>();
   stage.config.tracer.start({.sink = sink}, {"a", 1});
   stage.ask();
   CHECK(stage.config.tracer.rings() >= 1);
@@ -92,7 +65,7 @@ TEST_CASE("without a trace no thread gets a ring, with one the actor's thread do
 
 TEST_CASE("a trace tells who it is of, each actor once, and each message with its times") {
   Stage stage;
-  const auto sink = std::make_shared<Listening>();
+  const auto sink = std::make_shared<CollectingSink>();
   stage.ask();
   stage.config.tracer.start({.sink = sink}, {"a", 17});
   stage.ask();
@@ -122,7 +95,7 @@ TEST_CASE("a trace tells who it is of, each actor once, and each message with it
 
 TEST_CASE("a trace of other kinds of actors tells nothing of this one") {
   Stage stage;
-  const auto sink = std::make_shared<Listening>();
+  const auto sink = std::make_shared<CollectingSink>();
   stage.config.tracer.start({.sink = sink, .kinds = {"store"}}, {"a", 1});
   stage.ask();
   stage.config.tracer.stop();
@@ -131,11 +104,11 @@ TEST_CASE("a trace of other kinds of actors tells nothing of this one") {
 }
 
 TEST_CASE("a sink that stands still delays no actor, and what finds no room is counted") {
-  class Slow final : public Listening {
+  class Slow final : public CollectingSink {
    public:
     void take(const std::vector<TraceEvent>& events) override {
       gate.wait();
-      Listening::take(events);
+      CollectingSink::take(events);
     }
     Gate gate;
   };
