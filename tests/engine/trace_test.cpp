@@ -29,6 +29,8 @@ TEST_CASE_FIXTURE(EngineFixture, "a trace of one run tells its attempts and none
     CHECK(end_of(engine, value(engine.start(chain_of(name, "noop", {"a", "b"})))) ==
           RunState::succeeded);
   }
+  // The end of a run is durable before its actor knows.
+  CHECK(eventually([&] { return sink->all<TracedAttempt>().size() == 2; }));
   engine.trace({});
   const auto attempts = sink->all<TracedAttempt>();
   REQUIRE(attempts.size() == 2);
@@ -55,10 +57,12 @@ TEST_CASE_FIXTURE(EngineFixture, "a trace is switched on and off while an engine
   engine.trace({.sink = first, .kinds = {"store"}});
   CHECK(value(engine.node_done(before, "go", 0, Outcome::succeeded())));
   CHECK(end_of(engine, before) == RunState::succeeded);
+  CHECK(eventually([&] { return first->all<TracedAttempt>().size() == 1; }));
   const auto second = std::make_shared<CollectingSink>();
   engine.trace({.sink = second});
   const auto told = first->all<TracedMessage>().size();
   CHECK(end_of(engine, value(engine.start(chain_of("q", "noop", {"a"})))) == RunState::succeeded);
+  CHECK(eventually([&] { return second->all<TracedAttempt>().size() == 1; }));
   engine.trace({});
   CHECK(end_of(engine, value(engine.start(chain_of("r", "noop", {"a"})))) == RunState::succeeded);
 
