@@ -51,6 +51,8 @@ void Supervisor::insert(const StartRequest& start_request, StartPromise promise,
           [this, start_request, promise, lacking,
            events = decision.events](const WriteResponse& response) mutable {
             if (!response.reply) {
+              // It may be there after all, and what this process writes shows in no data version.
+              survey_whole_ = true;
               promise.deliver(StartResponse{tl::unexpected<Error>{response.reply.error()}});
               return;
             }

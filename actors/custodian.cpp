@@ -295,15 +295,13 @@ void Custodian::route(const ExecutorReports& reports) {
   }
 }
 
+/// Also of one that is no longer waited for: until its run's actor has taken note, it is kept here.
 void Custodian::note_end(const AttemptReport& report) {
-  const auto* end = std::get_if<SaysEnded>(&report.news);
-  const auto attempts = custody_.find(report.key.run);
-  if (end == nullptr || attempts == custody_.end()) {
-    return;
-  }
-  if (const auto found = attempts->second.find(report.key);
-      found != attempts->second.end() && !found->second.end) {
-    found->second.end = *end;
+  if (const auto* end = std::get_if<SaysEnded>(&report.news)) {
+    Custody& custody = custody_[report.key.run][report.key];
+    if (!custody.end) {
+      custody.end = *end;
+    }
   }
 }
 
@@ -345,8 +343,11 @@ void Custodian::tell_holder(const RunId& run, const InboxReply& reply) {
   }
 }
 
+/// An end that came after nobody waited for it: which executor told it is no longer known here, and
+/// the others have nothing of this key.
 void Custodian::acknowledge_key(const AttemptKey& key) {
-  if (Executor* executor = release(key)) {
+  Executor* const known = release(key);
+  for (Executor* executor : known != nullptr ? std::vector{known} : executors_) {
     contained(*executor, [&] { executor->acknowledge({key}); });
   }
 }

@@ -222,3 +222,43 @@ TEST_CASE("T8: reports at the very moment in which the run is let go are not los
   CHECK(count_of<AttemptEnded>(world.events(run)) == 2);
   CHECK(world.inbox_rows(run) == 0);
 }
+
+TEST_CASE("R2: an end that comes when nobody waits for it any more is still acknowledged") {
+  World world;
+  const RunId run = world.start(pipeline("p", {task("a")}));
+  world.run();
+  const AttemptKey key = world.executor().launches.front().key;
+  World::value(world.put(run, StopInput{"asked"}));
+  world.advance(15s);
+  REQUIRE(world.state(run) == RunState::stopped);  // its grace is over, unconfirmed
+  world.executor().acknowledged.clear();
+  world.executor().end("a");
+  world.run();
+  CHECK(world.executor().acknowledged == std::vector<AttemptKey>{key});
+}
+
+TEST_CASE("R2: an end that nobody waits for is acknowledged though its run is let go meanwhile") {
+  World world;
+  NodeSpec given_up = task("a");
+  given_up.lost_after = 1s;
+  given_up.retry = lost_at_most(0);
+  const RunId run = world.start(pipeline("p", {given_up, task("b"), task("c")}));
+  world.run();
+  const AttemptKey key = world.executor().launches.front().key;
+  world.executor().report(key, SaysAbsent{});
+  world.advance(3s);
+  REQUIRE(world.nodes(run, NodeState::failed) == 1);
+  world.executor().acknowledged.clear();
+  auto& store = *world.replica().store;
+  store.fault = FaultyStore::Fault::lost_in_doubt;
+  store.once = true;
+  store.reads_fail = true;
+  world.executor().end("b");
+  world.executor().end("a");
+  world.run();
+  REQUIRE(world.runs(world.replica()).empty());
+  store.reads_fail = false;
+  world.advance(10s);
+  const auto& acknowledged = world.executor().acknowledged;
+  CHECK(std::count(acknowledged.begin(), acknowledged.end(), key) > 0);
+}

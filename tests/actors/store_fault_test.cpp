@@ -50,6 +50,18 @@ TEST_CASE("T11: a commit in doubt is read back: neither lost nor twice, written 
   }
 }
 
+TEST_CASE("T11: a start whose commit was in doubt is not left lying if it took place") {
+  World world;
+  auto& store = *world.replica().store;
+  store.fault = Fault::written_in_doubt;
+  store.once = true;
+  const auto started = world.start(pipeline("p", {task("a")}), world.replica());
+  REQUIRE_FALSE(started);
+  CHECK(started.error().code == ErrorCode::outcome_unknown);
+  world.advance(10s);
+  CHECK(world.executor().launched_nodes() == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("T11: what cannot be read back lets the run go, and nothing is lost or done twice") {
   for (const Fault fault : {Fault::written_in_doubt, Fault::lost_in_doubt}) {
     CAPTURE(fault == Fault::written_in_doubt);
