@@ -46,6 +46,7 @@ class SqliteStore final : public Store {
   Result<bool> knows_request(const RunId& run, const std::string& request_id) override;
   Result<std::vector<NodeOutput>> outputs(const RunId& run,
                                           const std::vector<NodeIndex>& nodes) override;
+  Result<std::vector<Leftover>> leftovers(const RunId& run) override;
   Result<std::vector<RunId>> runs_with_inbox() override;
   Result<std::uint64_t> data_version() override;
   std::string store_id() const override { return store_id_; }
@@ -303,6 +304,17 @@ Result<std::vector<NodeOutput>> SqliteStore::outputs(const RunId& run,
     std::move(latest->begin(), latest->end(), std::back_inserter(outputs));
   }
   return outputs;
+}
+
+Result<std::vector<Leftover>> SqliteStore::leftovers(const RunId& run) {
+  return read_rows<Leftover>(
+      store_sql::kReadLeftovers, {run.pipeline, sqlite_value(run.iteration)},
+      [](const SqliteQuery& row) {
+        return Leftover{{NodeIndex{static_cast<std::uint32_t>(row.integer(0))},
+                         Attempt{static_cast<std::uint32_t>(row.integer(1))}, Nonce{row.number(2)}},
+                        row.bytes(3),
+                        row.time(4)};
+      });
 }
 
 Result<std::vector<RunId>> SqliteStore::runs_with_inbox() {
