@@ -432,4 +432,17 @@ TEST_CASE("a repeated report of an attempt that ended in order writes nothing") 
   CHECK(run.leftovers().empty());
 }
 
+TEST_CASE("R7: the first progress makes a submitted attempt running, once") {
+  Run run{pipeline({task("a")})};
+  REQUIRE(run.state_of("a") == NodeState::submitted);
+  run.report("a", SaysProgress{0.5});
+  CHECK(run.state_of("a") == NodeState::running);
+  CHECK(run.events() == std::vector<Event>{AttemptRunning{run.index("a"), Attempt{1}}});
+  run.report("a", SaysProgress{0.25});
+  run.report("a", SaysRunning{});
+  CHECK(run.events().empty());
+  CHECK(run.history().size() == 3);  // start, submission, running
+  run.prove();
+}
+
 }  // namespace stagecall::testing
