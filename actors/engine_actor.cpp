@@ -160,7 +160,7 @@ class EngineFront final : public Observed<Front::base> {
 }  // namespace
 
 EngineActor spawn_engine(caf::actor_system& system, std::shared_ptr<Engine> engine) {
-  return system.spawn<EngineFront, caf::hidden>(std::move(engine));
+  return system.spawn<EngineFront>(std::move(engine));
 }
 
 Result<EngineActor> spawn_engine(caf::actor_system& system, EngineOptions options) {

@@ -167,7 +167,7 @@ void PipelineActor::pass() {
   if (ticked_) {
     tick_due_ = settings_->clock->boot() + settings_->tick;
   }
-  if (flight.decision.events.empty() && flight.consumed.empty()) {
+  if (!is_to_be_written(flight.decision) && flight.consumed.empty()) {
     carry_out(flight.decision.effects);
     balance_slots(flight.slots_granted);
     leave_if_done();
@@ -202,7 +202,9 @@ void PipelineActor::commit(Flight flight) {
                     .events = flight_->decision.events,
                     .outputs = flight_->decision.outputs,
                     .consumed = flight_->consumed,
-                    .summary = summary_of(draft)};
+                    .summary = summary_of(draft),
+                    .leftovers = flight_->decision.leftovers,
+                    .confirmed = flight_->decision.confirmed};
   request(colleagues_.store, caf::infinite, WriteRequest{std::move(append)})
       .then([this](const WriteResponse& response) { committed(response.reply); },
             [this](const caf::error&) { read_back(); });

@@ -72,6 +72,27 @@ Result<PipelineState> fold_run(Store& store, const RunRow& row) {
   return check.state();
 }
 
+namespace {
+
+/// None where they cannot be read: they are told beside the rest.
+std::vector<LeftoverAttempt> read_leftovers(Store& store, const RunRow& row) {
+  std::vector<LeftoverAttempt> told;
+  const auto leftovers = store.leftovers(row.run);
+  if (!leftovers || leftovers->empty()) {
+    return told;
+  }
+  const auto definition = read_definition(store, row);
+  for (const Leftover& leftover : *leftovers) {
+    if (definition && leftover.mark.node.value < (*definition)->graph().size()) {
+      told.push_back({(*definition)->node(leftover.mark.node).id, leftover.mark.attempt,
+                      leftover.custodian, leftover.since});
+    }
+  }
+  return told;
+}
+
+}  // namespace
+
 RunReport report_run(Store& store, const RunRow& row, WallTime now, ReportDepth depth) {
   const WallTime until = row.summary.ended_at.value_or(now);
   RunReport report{{.run = row.run,
@@ -81,6 +102,9 @@ RunReport report_run(Store& store, const RunRow& row, WallTime now, ReportDepth 
                     .passes = row.summary.passes}};
   if (!is_terminal(row.summary.state)) {
     report.status.parked = row.parked;
+  }
+  if (depth == ReportDepth::nodes) {
+    report.leftovers = read_leftovers(store, row);
   }
   const auto has = [&row](NodeState state) {
     return row.summary.nodes[static_cast<std::size_t>(state)] > 0;

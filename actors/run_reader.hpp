@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace stagecall {
 
@@ -25,8 +26,18 @@ Result<std::shared_ptr<const Definition>> read_definition(Store& store, const Ru
 /// The fold of the history up to the row's last pass; store_damaged says why there is none.
 Result<PipelineState> fold_run(Store& store, const RunRow& row);
 
+/// An attempt that ended unconfirmed, for people.
+struct LeftoverAttempt {
+  std::string node;  ///< its id
+  Attempt attempt;
+  std::string custodian;  ///< name of the replica that launched it
+  WallTime since;         ///< when it was ended
+  friend bool operator==(const LeftoverAttempt&, const LeftoverAttempt&) = default;
+};
+
 struct RunReport {
   RunStatus status;
+  std::vector<LeftoverAttempt> leftovers{};  ///< in document order; not in a list of many runs
   std::string quarantined{};  ///< why its history cannot be folded; empty = it can, or need not be
 };
 

@@ -90,7 +90,10 @@ Result<ExitCode> verify(const Session& session) {
     }
     session.output.line(std::to_string(verification->runs) + " runs, " +
                         std::to_string(verification->events) + " events, " +
-                        std::to_string(verification->violations.size()) + " violations");
+                        std::to_string(verification->violations.size()) + " violations" +
+                        (verification->leftovers == 0
+                             ? ""
+                             : ", " + std::to_string(verification->leftovers) + " leftovers"));
   }
   return verification->violations.empty() ? ExitCode::done : ExitCode::failed;
 }

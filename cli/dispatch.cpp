@@ -15,7 +15,6 @@
 #include <array>
 #include <cstdio>
 #include <exception>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -41,17 +40,6 @@ void log_to_stderr(const std::string& level) {
   logger->set_level(spdlog::level::from_str(level));
   logger->flush_on(spdlog::level::warn);
   spdlog::register_logger(std::move(logger));
-}
-
-/// What the whole command line has, but not this release of it.
-std::optional<std::string> missing_part(const CommandLine& line) {
-  const bool is_known = std::any_of(kCommands.begin(), kCommands.end(), [&](const Command& known) {
-    return line.command == known.name;
-  });
-  if (!is_known) {
-    return "the command " + line.command;
-  }
-  return std::nullopt;
 }
 
 Result<ExitCode> execute(const CommandLine& line, const Options& options, Output& output) {
@@ -118,12 +106,6 @@ ExitCode dispatch(int argc, const char* const* argv) {
   if (!line->answer.empty()) {
     early.bytes(line->answer);
     return end(ExitCode::done, early, {});
-  }
-  if (const auto missing = missing_part(*line)) {
-    early.error({ErrorCode::unsupported, *missing + " is not in this release (" STAGECALL_VERSION
-                                                    "); `stagecall --help` lists what is"},
-                {});
-    return end(ExitCode::usage, early, {});
   }
   auto options = gather_options(line->flags, line->config);
   if (options) {

@@ -56,6 +56,17 @@ Json running_json(const std::vector<RunningNode>& running) {
   return nodes;
 }
 
+Json leftovers_json(const std::vector<LeftoverAttempt>& leftovers) {
+  Json attempts = Json::array();
+  for (const LeftoverAttempt& leftover : leftovers) {
+    attempts.push_back({{"node", leftover.node},
+                        {"attempt", leftover.attempt.value},
+                        {"custodian", leftover.custodian},
+                        {"since", time_text(leftover.since)}});
+  }
+  return attempts;
+}
+
 }  // namespace
 
 Json error_json(const Error& error) {
@@ -102,6 +113,9 @@ Json run_json(const RunReport& report) {
   if (!status.parked.empty()) {
     json["parked"] = status.parked;
   }
+  if (!report.leftovers.empty()) {
+    json["leftovers"] = leftovers_json(report.leftovers);
+  }
   if (!report.quarantined.empty()) {
     json["quarantined"] = report.quarantined;
   }
@@ -145,9 +159,13 @@ Json verification_json(const Verification& verification) {
                           {"rule", found.violation.rule},
                           {"text", found.violation.text}});
   }
-  return {{"runs", verification.runs},
-          {"events", verification.events},
-          {"violations", std::move(violations)}};
+  Json json{{"runs", verification.runs},
+            {"events", verification.events},
+            {"violations", std::move(violations)}};
+  if (verification.leftovers > 0) {
+    json["leftovers"] = verification.leftovers;
+  }
+  return json;
 }
 
 std::string time_text(WallTime time) {

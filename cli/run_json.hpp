@@ -33,7 +33,7 @@ nlohmann::ordered_json definition_json(const Definition& definition);
 /// {"run","node","attempt","head","tail","bytes_left_out"}
 nlohmann::ordered_json log_json(const AttemptKey& key, const CommandLog& log);
 
-/// {"runs","events","violations":[{"run","seq","rule","text"}]}
+/// {"runs","events","violations":[{"run","seq","rule","text"}],"leftovers"?}
 nlohmann::ordered_json verification_json(const Verification& verification);
 
 /// RFC 3339, UTC, milliseconds.

@@ -89,6 +89,11 @@ void write_run(Output& output, const RunReport& report) {
   for (const std::string& line : failed_lines(report)) {
     output.line(line);
   }
+  for (const LeftoverAttempt& leftover : report.leftovers) {
+    output.line("  " + escaped(leftover.node) + ": attempt " +
+                std::to_string(leftover.attempt.value) + " of " + escaped(leftover.custodian) +
+                " was ended and has not said that it has");
+  }
   for (const RunningNode& node : status.running) {
     output.line("  " + escaped(node.node) + ": attempt " + std::to_string(node.attempt.value) +
                 " runs for " + seconds_text(static_cast<double>(node.age.count()) / 1000));

@@ -4,6 +4,7 @@
 #include "formats/pipeline_file.hpp"
 #include "persistence/codec.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +32,7 @@ class RunVerifier {
   std::shared_ptr<const Definition> definition(const RunRow& row);
   std::vector<Pass> decode(const std::vector<RawPass>& history);
   void check_row(const StoredRun& stored, const PipelineState& state);
+  void check_leftovers(const std::vector<Pass>& passes);
   void blame(Seq seq, std::string rule, std::string text) {
     verification_.violations.push_back({run_, {seq, std::move(rule), std::move(text)}});
   }
@@ -61,6 +63,7 @@ void RunVerifier::verify() {
     verification_.violations.push_back({run_, violation});
   }
   if (decoded_all_ && check.is_whole()) {
+    check_leftovers(passes);
     check_row(*stored, check.state());
     for (std::string& broken : broken_invariants(check.state())) {
       blame(check.state().run().last_seq, "invariant", std::move(broken));
@@ -163,6 +166,36 @@ void RunVerifier::check_row(const StoredRun& stored, const PipelineState& state)
            "the run's row has another end than its history");
   } else {
     expect(!row.summary.ended_at, "the run's row has an end, its history none");
+  }
+}
+
+/// Whether the event ended that attempt without anybody's word.
+bool leaves(const Event& event, const AttemptMark& mark) {
+  const auto* ended = std::get_if<AttemptEnded>(&event);
+  const auto* forced = std::get_if<NodeForced>(&event);
+  return (ended != nullptr && !ended->confirmed && ended->node == mark.node &&
+          ended->attempt == mark.attempt) ||
+         (forced != nullptr && forced->node == mark.node);
+}
+
+void RunVerifier::check_leftovers(const std::vector<Pass>& passes) {
+  const auto leftovers = store_.leftovers(run_);
+  if (!leftovers) {
+    blame(Seq{0}, "unreadable", leftovers.error().message);
+    return;
+  }
+  verification_.leftovers += leftovers->size();
+  for (const Leftover& leftover : *leftovers) {
+    const bool is_known = std::ranges::any_of(passes, [&](const Pass& pass) {
+      return std::ranges::any_of(pass.events,
+                                 [&](const Event& event) { return leaves(event, leftover.mark); });
+    });
+    if (!is_known) {
+      blame(Seq{0}, "leftover",
+            "attempt " + std::to_string(leftover.mark.attempt.value) + " of node " +
+                std::to_string(leftover.mark.node.value) +
+                " is on the leftovers list, and no pass ended it unconfirmed");
+    }
   }
 }
 

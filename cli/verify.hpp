@@ -20,11 +20,12 @@ struct RunViolation {
 struct Verification {
   std::uint64_t runs = 0;
   std::uint64_t events = 0;
+  std::uint64_t leftovers = 0;  ///< attempts that ended unconfirmed and still are
   std::vector<RunViolation> violations{};
 };
 
 /// Rules beside those of HistoryCheck: `unreadable`, `checksum`, `decode`, `definition`, `row`,
-/// `invariant`. A run that goes on meanwhile is checked as of one moment.
+/// `invariant`, `leftover`. A run that goes on meanwhile is checked as of one moment.
 void verify_run(Store& store, const RunId& run, Verification& verification);
 
 /// Every run of the store. Fails only if the runs cannot be listed.

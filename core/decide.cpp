@@ -64,6 +64,7 @@ class Decider {
   void ask_custodian(NodeIndex node);
   void cancel(NodeIndex node, CancelReason reason);
   void acknowledge(NodeIndex node);
+  void keep_leftover(NodeIndex node);
   void keep_output(NodeIndex node, const Outcome& outcome, const std::string& body);
   const NodeRecord& node(NodeIndex index) const { return draft().node(index); }
   const Draft& draft() const { return decision_.draft; }
@@ -125,6 +126,8 @@ void Decider::on(const ReportInput& input) {
                           has_open_attempt(record.state) && !is_external(draft().spec(*found));
   if (is_current) {
     std::visit([this, found](const auto& news) { on_news(*found, news); }, input.news);
+  } else if (record.had_leftover && confirms_end(input.news)) {
+    decision_.confirmed.push_back({*found, input.attempt, input.nonce});
   }
   if (std::holds_alternative<SaysEnded>(input.news)) {
     decision_.effects.push_back(AcknowledgeEffect{*found, input.attempt, input.nonce});
@@ -183,8 +186,12 @@ void Decider::on(const NodeDoneInput& input) {
   }
   if (input.force_reason) {
     const NodeRecord before = node(*found);
+    const bool is_cut_off = has_open_attempt(before.state) && !is_external(draft().spec(*found));
+    if (is_cut_off) {
+      keep_leftover(*found);
+    }
     record(NodeForced{*found, input.outcome, *input.force_reason});
-    if (has_open_attempt(before.state) && !is_external(draft().spec(*found))) {
+    if (is_cut_off) {
       decision_.effects.push_back(
           CancelEffect{*found, before.attempt, before.nonce, CancelReason::stop});
     }
@@ -225,6 +232,9 @@ void Decider::end_attempt(NodeIndex index, Outcome outcome, bool confirmed) {
                      .outcome = std::move(outcome),
                      .next = verdict.next,
                      .confirmed = confirmed};
+  if (!confirmed) {
+    keep_leftover(index);
+  }
   if (verdict.wait) {
     event.retry_at = context_.now + *verdict.wait;
   }
@@ -274,6 +284,14 @@ void Decider::keep_output(NodeIndex index, const Outcome& outcome, const std::st
   if (outcome.kind == OutcomeKind::succeeded && !body.empty()) {
     decision_.outputs.push_back({index, node(index).attempt, body});
   }
+}
+
+/// Its attempt is about to be ended, and nobody has said that it has.
+void Decider::keep_leftover(NodeIndex index) {
+  const NodeRecord& record = node(index);
+  decision_.leftovers.push_back({{index, record.attempt, record.nonce},
+                                 draft().holder(record.custodian).replica,
+                                 context_.now});
 }
 
 /// Nobody will report this attempt's end: its executor need not wait for the word that it is known.

@@ -31,9 +31,16 @@ struct DecideContext {
 struct Decision {
   Draft draft;                  ///< the state with the events applied; absorb it once committed
   std::vector<Event> events{};  ///< to be appended; may be empty
-  std::vector<NodeOutput> outputs{};  ///< to be kept in the same transaction
-  std::vector<Effect> effects{};      ///< to be carried out after the commit, in order
+  std::vector<NodeOutput> outputs{};     ///< to be kept in the same transaction
+  std::vector<Leftover> leftovers{};     ///< and these, until their ends are told
+  std::vector<AttemptMark> confirmed{};  ///< leftovers, if they are some, whose ends are told now
+  std::vector<Effect> effects{};         ///< to be carried out after the commit, in order
 };
+
+/// Whether there is anything to be written.
+inline bool is_to_be_written(const Decision& decision) {
+  return !decision.events.empty() || !decision.confirmed.empty();
+}
 
 /// One pass. Inputs that say nothing new (old attempts, finished nodes, repeats) change nothing.
 Decision decide(const PipelineState& state, std::span<const Input> inputs,

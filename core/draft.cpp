@@ -170,6 +170,7 @@ void Draft::on(const AttemptEnded& event) {
       event.outcome.kind == OutcomeKind::failed || event.outcome.kind == OutcomeKind::timed_out;
   release_attempt(event.node);
   NodeRecord& record = edit(event.node);
+  record.had_leftover = record.had_leftover || !event.confirmed;
   record.attempts_counted += was_failure ? 1 : 0;
   record.attempts_lost += event.outcome.kind == OutcomeKind::lost ? 1 : 0;
   switch (event.next) {
@@ -200,6 +201,7 @@ void Draft::on(const BackoffEnded& event) {
 
 void Draft::on(const NodeForced& event) {
   if (has_open_attempt(node(event.node).state)) {
+    edit(event.node).had_leftover = !is_external(spec(event.node));
     release_attempt(event.node);
   }
   const NodeSignal signal = final_signal(event.outcome.kind, is_stopping());

@@ -35,6 +35,8 @@ class Draft {
   const NodeSpec& spec(NodeIndex node) const { return base_->spec(node); }
   const std::vector<std::pair<NodeIndex, NodeRecord>>& touched() const { return touched_; }
   const std::vector<ReplicaIdentity>& holders_added() const { return holders_added_; }
+  /// Also one that this draft adds.
+  const ReplicaIdentity& holder(std::uint32_t index) const;
   const std::vector<FailedNode>& failures_added() const { return failures_added_; }
 
   /// First in order of ReadyKey; none = no node is ready.
@@ -74,7 +76,6 @@ class Draft {
   void release_attempt(NodeIndex node);
   void forget_absence(NodeIndex node);
   void come_into_sight(NodeIndex node);
-  const ReplicaIdentity& holder(std::uint32_t index) const;
   void note_failure(NodeIndex node, const Outcome& outcome);
   void turn_has_come(NodeIndex node);
   void open_external(NodeIndex node);

@@ -21,6 +21,7 @@ struct NodeRecord {
   std::optional<CancelReason> ending{};  ///< the open attempt was told to end
   bool absent = false;                   ///< its custodian did not know the open attempt
   bool ran = false;                      ///< its executor said that the open attempt runs
+  bool had_leftover = false;             ///< an attempt ended unconfirmed; its end may yet be told
   std::uint32_t waiting = 0;             ///< dependencies that are not terminal
   std::uint32_t unsuccessful = 0;        ///< dependencies that ended other than succeeded
   Attempt attempt;                       ///< the latest; 0 = none yet

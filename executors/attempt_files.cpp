@@ -34,6 +34,20 @@ int write_file(const std::string& path, std::string_view bytes) {
   return static_cast<std::size_t>(written) == bytes.size() ? 0 : ENOSPC;
 }
 
+/// Tries again with the parent made where it is missing: it may be removed in between, by the
+/// acknowledgement of another attempt of its run. 0, or the error number.
+template <class Make>
+int with_parent(const std::string& path, Make make) {
+  int error = ENOENT;
+  for (int tries = 0; tries < 3 && error == ENOENT; ++tries) {
+    error = make();
+    if (error == ENOENT && ::mkdir(parent_of(path).c_str(), 0700) != 0 && errno != EEXIST) {
+      return errno;
+    }
+  }
+  return error;
+}
+
 }  // namespace
 
 std::string error_text(int error_number) {
@@ -64,19 +78,16 @@ std::optional<std::string> read_regular_file(const std::string& path, std::size_
 }
 
 int make_folder(const std::string& path) {
-  // The parent may be removed in between, by the acknowledgement of another attempt of its run.
-  for (int tries = 0; tries < 3; ++tries) {
-    if (::mkdir(path.c_str(), 0700) == 0) {
-      return 0;
-    }
-    if (errno != ENOENT) {
-      return errno;
-    }
-    if (::mkdir(parent_of(path).c_str(), 0700) != 0 && errno != EEXIST) {
-      return errno;
-    }
-  }
-  return ENOENT;
+  return with_parent(path, [&] { return ::mkdir(path.c_str(), 0700) == 0 ? 0 : errno; });
+}
+
+std::string inputs_path(const std::string& folder) {
+  return folder + ".inputs";
+}
+
+int write_inputs(const std::string& folder, std::string_view json) {
+  const std::string path = inputs_path(folder);
+  return with_parent(path, [&] { return write_file(path, json); });
 }
 
 std::optional<Outcome> read_exit_record(const std::string& folder) {
@@ -97,6 +108,7 @@ void remove_attempt(const std::string& folder) {
     return;
   }
   ::unlink((folder + "/output").c_str());
+  ::unlink(inputs_path(folder).c_str());
   if (::rmdir(folder.c_str()) == 0) {
     ::rmdir(parent_of(folder).c_str());
   }

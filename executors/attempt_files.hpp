@@ -1,5 +1,6 @@
-// The files of one attempt, in its own folder: `log`, `exit` (the exit record), `output`. Used by
-// the engine and by the launcher. Ids of users never enter a path: names are made of hashes.
+// The files of one attempt, in its own folder: `log`, `exit` (the exit record), `output`; beside it
+// `FOLDER.inputs`, which is there before the launch. Used by the engine and by the launcher. Ids of
+// users never enter a path: names are made of hashes.
 #pragma once
 
 #include "stagecall/ids.hpp"
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace stagecall {
 
@@ -27,8 +29,14 @@ std::optional<Outcome> read_exit_record(const std::string& folder);
 /// Appears whole or not at all; survives this process, not a power loss. 0, or the error number.
 int write_exit_record(const std::string& folder, const Outcome& outcome);
 
-/// Removes exit record and output, and the folder unless it holds a log. Does nothing unless the
-/// attempt has an exit record: without one it may still run.
+/// Where the inputs of the attempt with this folder lie.
+std::string inputs_path(const std::string& folder);
+
+/// Writes them, with mode 0600; the folder itself is not made. 0, or the error number.
+int write_inputs(const std::string& folder, std::string_view json);
+
+/// Removes exit record, output and inputs, and the folder unless it holds a log. Does nothing
+/// unless the attempt has an exit record: without one it may still run.
 void remove_attempt(const std::string& folder);
 
 }  // namespace stagecall

@@ -3,6 +3,7 @@
 #include "executors/attempt_files.hpp"
 #include "executors/attempt_path.hpp"
 #include "executors/launcher_lock.hpp"
+#include "messages/limits.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,8 +14,6 @@
 namespace stagecall {
 namespace {
 
-constexpr std::size_t kOutputBytesMax = std::size_t{64} << 10;
-
 /// What a command left in its folder's `output`: JSON, or why it may not count; empty = none.
 struct OutputText {
   std::string json{};
@@ -22,12 +21,14 @@ struct OutputText {
 };
 
 OutputText read_output(const std::string& folder) {
-  std::optional<std::string> bytes = read_regular_file(folder + "/output", kOutputBytesMax);
+  std::optional<std::string> bytes =
+      read_regular_file(folder + "/output", kLimits.output_bytes_max);
   if (!bytes || bytes->empty()) {
     return {};
   }
-  if (bytes->size() > kOutputBytesMax) {
-    return {.fault = "the output in STAGECALL_OUTPUT is longer than 65536 bytes"};
+  if (bytes->size() > kLimits.output_bytes_max) {
+    return {.fault = "the output in STAGECALL_OUTPUT is longer than " +
+                     std::to_string(kLimits.output_bytes_max) + " bytes"};
   }
   if (!nlohmann::json::accept(*bytes)) {
     return {.fault = "the output in STAGECALL_OUTPUT is not JSON"};

@@ -1,5 +1,7 @@
 #include "executors/command_environment.hpp"
 
+#include "executors/attempt_files.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +46,11 @@ std::vector<std::string> command_environment(const Environment& allowed, const L
   environment["STAGECALL_KEY"] = key.text();
   environment["STAGECALL_TERM"] = std::to_string(launch.term.value);
   environment["STAGECALL_OUTPUT"] = attempt_folder + "/output";
+  if (launch.inputs) {
+    environment["STAGECALL_INPUTS"] = inputs_path(attempt_folder);
+  } else {
+    environment.erase("STAGECALL_INPUTS");
+  }
   std::vector<std::string> variables;
   variables.reserve(environment.size());
   for (const auto& [name, value] : environment) {

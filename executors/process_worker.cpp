@@ -4,6 +4,7 @@
 #include "executors/attempt_news.hpp"
 #include "executors/attempt_path.hpp"
 #include "executors/cancelled.hpp"
+#include "executors/command_inputs.hpp"
 #include "executors/launcher_lock.hpp"
 
 #include <poll.h>
@@ -167,13 +168,17 @@ void ProcessWorker::launch(const Launch& launch) {
   if (!is_new) {
     return;
   }
-  if (auto outcome = reason_against(launch)) {
+  const std::string folder = folder_of(launch.key);
+  auto outcome = reason_against(launch);
+  if (!outcome) {
+    outcome = provide_inputs(launch, folder);
+  }
+  if (outcome) {
     settle(entry->first, SaysEnded{*std::move(outcome)});
     return;
   }
   const std::size_t before = unsent_.size();
   entry->second.id = LaunchId{++last_id_};
-  const std::string folder = folder_of(launch.key);
   append_frame(unsent_, LaunchFrame{.id = entry->second.id,
                                     .folder = folder,
                                     .argv = std::get<CommandAction>(launch.node->action).argv,
@@ -183,6 +188,7 @@ void ProcessWorker::launch(const Launch& launch) {
                                     .grace = launch.node->grace});
   if (unsent_.size() - before > kFrameBytesMax) {
     unsent_.resize(before);
+    ::unlink(inputs_path(folder).c_str());
     settle(entry->first, SaysEnded{rejected("the command's arguments and environment are larger "
                                             "than 64 MiB")});
     return;

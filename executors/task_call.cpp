@@ -1,6 +1,7 @@
 #include "executors/task_call.hpp"
 
 #include "executors/cancelled.hpp"
+#include "messages/limits.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,6 @@
 namespace stagecall {
 namespace {
 
-constexpr std::size_t kOutputBytesMax = std::size_t{64} << 10;
 constexpr std::size_t kErrorBytesMax = 4'096;
 /// A progress that moved by less is not told; a little under 1 %, for steps of 0.01 are not exact.
 constexpr double kProgressStep = 0.01 - 1e-9;
@@ -87,10 +87,10 @@ Result<TaskCall::Inputs> TaskCall::inputs() {
 }
 
 Result<void> TaskCall::output(std::string json) {
-  if (json.size() > kOutputBytesMax) {
+  if (json.size() > kLimits.output_bytes_max) {
     return stagecall::fail(ErrorCode::invalid_argument,
                            "the output of " + key().text() + " has " + std::to_string(json.size()) +
-                               " bytes; allowed are " + std::to_string(kOutputBytesMax));
+                               " bytes; allowed are " + std::to_string(kLimits.output_bytes_max));
   }
   if (!nlohmann::json::accept(json)) {
     return stagecall::fail(

@@ -4,10 +4,20 @@
 #include "formats/member_names.hpp"
 #include "formats/pipeline_file.hpp"
 
+#include <cstddef>
+#include <iterator>
+#include <string>
 #include <variant>
 
 namespace stagecall {
 namespace {
+
+/// A value that a host has cast from anything else has none: the reader refuses it.
+template <class Names, class Value>
+std::string name_in(const Names& names, Value value) {
+  const auto index = static_cast<std::size_t>(value);
+  return index < std::size(names) ? std::string{names[index]} : std::to_string(index);
+}
 
 /// Writes one object or array, member by member, and ends it when it goes out of scope.
 class Brackets {
@@ -77,7 +87,7 @@ struct ActionWriter {
   void operator()(const CommandAction& command) const {
     write_texts(object.member("command"), command.argv);
     if (command.executor != CommandExecutor::process) {
-      object.text("executor", kExecutorNames[static_cast<std::size_t>(command.executor)]);
+      object.text("executor", name_in(kExecutorNames, command.executor));
     }
   }
   void operator()(const ExternalAction& /*external*/) const { object.member("external") += "true"; }
@@ -100,7 +110,7 @@ void write_conditions(Brackets& object, const NodeSpec& node) {
     write_retry(object.member("retry"), node.retry);
   }
   if (node.trigger != defaults.trigger) {
-    object.text("trigger", kTriggerNames[static_cast<std::size_t>(node.trigger)]);
+    object.text("trigger", name_in(kTriggerNames, node.trigger));
   }
   if (node.priority != defaults.priority) {
     object.member("priority") += std::to_string(node.priority);
@@ -143,7 +153,7 @@ std::string write_pipeline(const PipelineSpec& spec) {
     Brackets object{out, '{', '}'};
     object.text("pipeline", spec.name);
     if (spec.on_failure != OnFailure::go_on) {
-      object.text("on_failure", kOnFailureNames[static_cast<std::size_t>(spec.on_failure)]);
+      object.text("on_failure", name_in(kOnFailureNames, spec.on_failure));
     }
     if (spec.concurrent_runs != 1) {
       object.member("concurrent_runs") += std::to_string(spec.concurrent_runs);

@@ -133,6 +133,23 @@ struct NodeOutput {
   friend bool operator==(const NodeOutput&, const NodeOutput&) = default;
 };
 
+/// Names one attempt of a run beside the history; the nonce alone would do.
+struct AttemptMark {
+  NodeIndex node;
+  Attempt attempt;
+  Nonce nonce;
+  friend bool operator==(const AttemptMark&, const AttemptMark&) = default;
+};
+
+/// An attempt that was ended without a confirmation: something of it may still run. Kept beside the
+/// history until its end is told.
+struct Leftover {
+  AttemptMark mark;
+  std::string custodian{};  ///< name of the replica that launched it
+  WallTime since{};         ///< when it was ended
+  friend bool operator==(const Leftover&, const Leftover&) = default;
+};
+
 using Event =
     std::variant<RunStarted, TermOpened, AttemptSubmitted, AttemptRunning, AttemptAbsent,
                  AttemptUnreachable, AttemptFound, AttemptTimedOut, AttemptEnded, BackoffEnded,

@@ -33,6 +33,12 @@ struct ReportInput {
   friend bool operator==(const ReportInput&, const ReportInput&) = default;
 };
 
+/// Whether the news say that nothing of the attempt runs any more.
+inline bool confirms_end(const AttemptNews& news) {
+  const auto* absent = std::get_if<SaysAbsent>(&news);
+  return std::holds_alternative<SaysEnded>(news) || (absent != nullptr && absent->proven);
+}
+
 struct StopInput {
   std::string reason;
   friend bool operator==(const StopInput&, const StopInput&) = default;

@@ -31,6 +31,7 @@ class MemoryStore final : public Store {
   Result<bool> knows_request(const RunId& run, const std::string& request_id) override;
   Result<std::vector<NodeOutput>> outputs(const RunId& run,
                                           const std::vector<NodeIndex>& nodes) override;
+  Result<std::vector<Leftover>> leftovers(const RunId& run) override;
   Result<std::vector<RunId>> runs_with_inbox() override;
   Result<std::uint64_t> data_version() override;
   std::string store_id() const override { return content_->store_id; }
@@ -184,6 +185,17 @@ Result<std::vector<NodeOutput>> MemoryStore::outputs(const RunId& run,
     }
   }
   return outputs;
+}
+
+Result<std::vector<Leftover>> MemoryStore::leftovers(const RunId& run) {
+  const auto locked = lock();
+  std::vector<Leftover> leftovers;
+  if (const MemoryRun* found = find(run)) {
+    for (const auto& [key, leftover] : found->leftovers) {
+      leftovers.push_back(leftover);
+    }
+  }
+  return leftovers;
 }
 
 Result<std::vector<RunId>> MemoryStore::runs_with_inbox() {

@@ -99,7 +99,8 @@ Result<std::vector<EndedRun>> MemoryTables::find_ended(WallTime before, std::siz
   std::vector<std::pair<WallTime, EndedRun>> ended;
   for (const auto& [run, key] : content_.keys) {
     const RunRow& row = at(key).row;
-    if (is_terminal(row.summary.state) && row.summary.ended_at && *row.summary.ended_at < before) {
+    if (is_terminal(row.summary.state) && row.summary.ended_at && *row.summary.ended_at < before &&
+        at(key).leftovers.empty()) {
       ended.push_back({*row.summary.ended_at, {key, run, row.definition}});
     }
   }
@@ -212,6 +213,26 @@ Result<void> MemoryTables::put_output(RunKey run, const NodeOutput& output) {
 Result<void> MemoryTables::copy_output(RunKey from, RunKey into, NodeIndex node) {
   const auto latest = latest_output(at(from), node);
   return latest ? put_output(into, *latest) : Result<void>{};
+}
+
+Result<void> MemoryTables::put_leftover(RunKey run, const Leftover& leftover) {
+  auto& leftovers = at(run).leftovers;
+  const std::pair key{leftover.mark.node, leftover.mark.attempt};
+  keep(leftovers, key);
+  leftovers.try_emplace(key, leftover);
+  return {};
+}
+
+Result<void> MemoryTables::delete_leftover(RunKey run, Nonce nonce) {
+  auto& leftovers = at(run).leftovers;
+  const auto found = std::find_if(leftovers.begin(), leftovers.end(), [nonce](const auto& entry) {
+    return entry.second.mark.nonce == nonce;
+  });
+  if (found != leftovers.end()) {
+    keep(leftovers, found->first);
+    leftovers.erase(found);
+  }
+  return {};
 }
 
 Result<void> MemoryTables::delete_run(RunKey run) {

@@ -18,6 +18,7 @@ struct MemoryRun {
   RunRow row;
   std::vector<RawPass> passes{};
   std::map<std::pair<NodeIndex, Attempt>, std::string> outputs{};
+  std::map<std::pair<NodeIndex, Attempt>, Leftover> leftovers{};
   std::map<std::int64_t, InboxEntry> inbox{};
   std::set<std::string> inbox_subjects{};  // of what waits
   std::set<std::string> inbox_requests{};
@@ -69,6 +70,8 @@ class MemoryTables final : public StoreTables {
   Result<void> set_parked(RunKey run, const std::string& reason) override;
   Result<void> put_output(RunKey run, const NodeOutput& output) override;
   Result<void> copy_output(RunKey from, RunKey into, NodeIndex node) override;
+  Result<void> put_leftover(RunKey run, const Leftover& leftover) override;
+  Result<void> delete_leftover(RunKey run, Nonce nonce) override;
   Result<bool> insert_inbox(RunKey run, const InboxEntry& entry) override;
   Result<void> put_inbox_request(RunKey run, const std::string& request_id) override;
   Result<void> delete_inbox(RunKey run, std::int64_t id) override;

@@ -9,12 +9,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
 namespace stagecall {
 namespace {
+
+/// SQLite's integers end here; no history does.
+constexpr std::uint64_t kSeqMax = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::string_view kSavepoint = "SAVEPOINT one_write";
 constexpr std::string_view kRelease = "RELEASE one_write";
@@ -46,6 +50,7 @@ class SqliteStore final : public Store {
   Result<bool> knows_request(const RunId& run, const std::string& request_id) override;
   Result<std::vector<NodeOutput>> outputs(const RunId& run,
                                           const std::vector<NodeIndex>& nodes) override;
+  Result<std::vector<Leftover>> leftovers(const RunId& run) override;
   Result<std::vector<RunId>> runs_with_inbox() override;
   Result<std::uint64_t> data_version() override;
   std::string store_id() const override { return store_id_; }
@@ -232,15 +237,16 @@ Result<std::vector<LiveRun>> SqliteStore::live_runs() {
 }
 
 Result<std::vector<RawPass>> SqliteStore::raw_passes(const RunId& run, Seq after) {
-  return read_rows<RawPass>(store_sql::kReadHistory,
-                            {run.pipeline, sqlite_value(run.iteration), sqlite_value(after.value)},
-                            [](const SqliteQuery& row) {
-                              return RawPass{.seq = Seq{row.number(0)},
-                                             .term = Term{row.number(1)},
-                                             .at = row.time(2),
-                                             .checksum = row.number(3),
-                                             .events = row.bytes(4)};
-                            });
+  return read_rows<RawPass>(
+      store_sql::kReadHistory,
+      {run.pipeline, sqlite_value(run.iteration), sqlite_value(std::min(after.value, kSeqMax))},
+      [](const SqliteQuery& row) {
+        return RawPass{.seq = Seq{row.number(0)},
+                       .term = Term{row.number(1)},
+                       .at = row.time(2),
+                       .checksum = row.number(3),
+                       .events = row.bytes(4)};
+      });
 }
 
 Result<std::vector<RawPass>> SqliteStore::raw_history(const RunId& run) {
@@ -303,6 +309,17 @@ Result<std::vector<NodeOutput>> SqliteStore::outputs(const RunId& run,
     std::move(latest->begin(), latest->end(), std::back_inserter(outputs));
   }
   return outputs;
+}
+
+Result<std::vector<Leftover>> SqliteStore::leftovers(const RunId& run) {
+  return read_rows<Leftover>(
+      store_sql::kReadLeftovers, {run.pipeline, sqlite_value(run.iteration)},
+      [](const SqliteQuery& row) {
+        return Leftover{{NodeIndex{static_cast<std::uint32_t>(row.integer(0))},
+                         Attempt{static_cast<std::uint32_t>(row.integer(1))}, Nonce{row.number(2)}},
+                        row.bytes(3),
+                        row.time(4)};
+      });
 }
 
 Result<std::vector<RunId>> SqliteStore::runs_with_inbox() {

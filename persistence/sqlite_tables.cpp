@@ -179,6 +179,17 @@ Result<void> SqliteTables::copy_output(RunKey from, RunKey into, NodeIndex node)
   return db_.run(store_sql::kCopyOutput, {from.value, into.value, std::int64_t{node.value}});
 }
 
+Result<void> SqliteTables::put_leftover(RunKey run, const Leftover& leftover) {
+  const auto& [mark, custodian, since] = leftover;
+  return db_.run(store_sql::kInsertLeftover,
+                 {run.value, std::int64_t{mark.node.value}, std::int64_t{mark.attempt.value},
+                  sqlite_value(mark.nonce.value), custodian, sqlite_value(since)});
+}
+
+Result<void> SqliteTables::delete_leftover(RunKey run, Nonce nonce) {
+  return db_.run(store_sql::kDeleteLeftover, {run.value, sqlite_value(nonce.value)});
+}
+
 Result<bool> SqliteTables::insert_inbox(RunKey run, const InboxEntry& entry) {
   auto done = db_.run(store_sql::kInsertInbox,
                       {run.value, sqlite_value(entry.at), SqliteBlob{entry.message},

@@ -113,6 +113,8 @@ struct AppendPass {
   std::vector<NodeOutput> outputs{};
   std::vector<std::int64_t> consumed;
   RunSummary summary;
+  std::vector<Leftover> leftovers{};     ///< kept until they are confirmed
+  std::vector<AttemptMark> confirmed{};  ///< leave the leftovers; nothing if they are none
 };
 struct AppendReply {
   Seq last_seq;
@@ -127,7 +129,8 @@ struct NoteParked {
 };
 struct NotedReply {};
 
-/// Puts a message into a run's inbox, unless the answer says why not.
+/// Puts a message into a run's inbox, unless the answer says why not. A report of an end that comes
+/// when the run has ended takes its attempt off the leftovers.
 struct PutInbox {
   RunId run;
   std::string request_id{};  ///< empty: always a new row
@@ -208,6 +211,8 @@ class Store {
   /// asked.
   virtual Result<std::vector<NodeOutput>> outputs(const RunId& run,
                                                   const std::vector<NodeIndex>& nodes) = 0;
+  /// Attempts of the run that ended unconfirmed and still are; by node and attempt.
+  virtual Result<std::vector<Leftover>> leftovers(const RunId& run) = 0;
   /// Runs that have inbox rows.
   virtual Result<std::vector<RunId>> runs_with_inbox() = 0;
   /// Changes whenever another connection has committed; costs no transaction.

@@ -79,6 +79,10 @@ class StoreTables {
   virtual Result<void> put_output(RunKey run, const NodeOutput& output) = 0;
   /// The latest of the node, if it left one.
   virtual Result<void> copy_output(RunKey from, RunKey into, NodeIndex node) = 0;
+  /// That of the same attempt stays.
+  virtual Result<void> put_leftover(RunKey run, const Leftover& leftover) = 0;
+  /// Nothing if the attempt with this nonce is none.
+  virtual Result<void> delete_leftover(RunKey run, Nonce nonce) = 0;
   /// False: one of its subject waits already.
   virtual Result<bool> insert_inbox(RunKey run, const InboxEntry& entry) = 0;
   virtual Result<void> put_inbox_request(RunKey run, const std::string& request_id) = 0;

@@ -198,6 +198,20 @@ Result<void> keep_outputs(StoreTables& tables, const AppendPass& write, RunKey r
   return {};
 }
 
+Result<void> keep_leftovers(StoreTables& tables, const AppendPass& write, RunKey run) {
+  for (const Leftover& leftover : write.leftovers) {
+    if (auto done = tables.put_leftover(run, leftover); !done) {
+      return done;
+    }
+  }
+  for (const AttemptMark& confirmed : write.confirmed) {
+    if (auto done = tables.delete_leftover(run, confirmed.nonce); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
 Result<void> consume_inbox(StoreTables& tables, const AppendPass& write, RunKey run) {
   if (is_terminal(write.summary.state)) {
     return tables.delete_whole_inbox(run);
@@ -221,6 +235,9 @@ Result<Reply> apply(StoreTables& tables, const AppendPass& write) {
   }
   if (done) {
     done = keep_outputs(tables, write, head->key);
+  }
+  if (done) {
+    done = keep_leftovers(tables, write, head->key);
   }
   if (done) {
     done = consume_inbox(tables, write, head->key);
@@ -264,7 +281,11 @@ std::optional<std::string> subject_of(const InboxMessage& message) {
 
 Result<InboxFate> put(StoreTables& tables, const RunHead& head, const PutInbox& write) {
   if (is_terminal(head.state)) {
-    return InboxFate::ended;
+    const auto* report = std::get_if<ReportInput>(&write.message);
+    const auto done = report != nullptr && confirms_end(report->news)
+                          ? tables.delete_leftover(head.key, report->nonce)
+                          : Result<void>{};
+    return done.map([] { return InboxFate::ended; });
   }
   if (!write.request_id.empty()) {
     const auto known = tables.knows_inbox_request(head.key, write.request_id);

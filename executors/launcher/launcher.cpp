@@ -34,6 +34,10 @@ constexpr std::uint64_t kChildrenTag = kSocketTag - 2;
 
 constexpr int kLaunchesPerRound = 32;
 constexpr Duration kEngineEndedGraceMax{2'000};
+/// Between two tries of a launch that the machine lacked something for.
+constexpr Duration kScarcityWait{100};
+/// The launcher's own descriptors, those open for a moment too.
+constexpr std::size_t kOwnDescriptors = 16;
 /// The largest pipe an unprivileged command can make of its own.
 constexpr std::size_t kPipeBytesMax = std::size_t{1} << 20;
 
@@ -87,6 +91,7 @@ void Launcher::wait_and_handle() {
     handle_frames();
   }
   kill_overdue();
+  start_waiting();
   flush();
 }
 
@@ -122,12 +127,13 @@ int Launcher::wait_limit() const {
   if (has_frames_) {
     return 0;
   }
+  const Duration::rep limit = waiting_.empty() ? 3'600'000 : kScarcityWait.count();
   if (kills_.empty()) {
-    return -1;
+    return waiting_.empty() ? -1 : static_cast<int>(limit);
   }
   const auto left = kills_.begin()->first - std::chrono::steady_clock::now();
   const auto rounded = std::chrono::ceil<Duration>(left).count();
-  return static_cast<int>(std::clamp<Duration::rep>(rounded, 0, 3'600'000));
+  return static_cast<int>(std::clamp<Duration::rep>(rounded, 0, limit));
 }
 
 // --- what the engine says ---
@@ -175,24 +181,34 @@ void Launcher::launch(const LaunchFrame& frame) {
                          .error = "cannot create the attempt's folder: " + error_text(error)});
     return;
   }
-  std::array<int, 2> pipe{-1, -1};
-  if (::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
-    end_without_command(frame, {.kind = OutcomeKind::failed,
-                                .error = "cannot create a pipe: " + error_text(errno)});
-    return;
+  if (!waiting_.empty() || !start(frame)) {
+    waiting_.push_back(frame);
   }
+}
+
+/// Whether that is settled, well or not; false: the machine lacks something, wait and try again.
+bool Launcher::start(const LaunchFrame& frame) {
+  std::array<int, 2> pipe{-1, -1};
+  const int pipe_error =
+      has_descriptors_left() && ::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) == 0 ? 0 : EMFILE;
   UniqueFd output{pipe[0]};
   UniqueFd input{pipe[1]};
-  // The command's end waits when the pipe is full, as programs expect.
-  ::fcntl(input.get(), F_SETFL, 0);
-  if (SystemClock{}.boot() >= frame.trusted_until) {
-    end_without_command(frame, {.kind = OutcomeKind::not_launched, .error = "not launched"});
-    return;
+  const bool is_trusted = SystemClock{}.boot() < frame.trusted_until;
+  Spawned spawned{.error = "not launched", .is_scarcity = true};
+  if (pipe_error != 0) {
+    spawned.error = start_fault(frame, pipe_error);
+  } else if (is_trusted) {
+    // The command's end waits when the pipe is full, as programs expect.
+    ::fcntl(input.get(), F_SETFL, 0);
+    spawned = spawn_command(frame, input.get(), options_.files);
   }
-  Spawned spawned = spawn_command(frame, input.get(), options_.files);
   if (spawned.pid < 0) {
-    end_without_command(frame, {.kind = OutcomeKind::failed, .error = std::move(spawned.error)});
-    return;
+    if (spawned.is_scarcity && is_trusted) {
+      return false;
+    }
+    const OutcomeKind kind = spawned.is_scarcity ? OutcomeKind::not_launched : OutcomeKind::failed;
+    end_without_command(frame, {.kind = kind, .error = std::move(spawned.error)});
+    return true;
   }
   watch(output.get(), static_cast<std::uint64_t>(spawned.pid), EPOLLIN);
   commands_.emplace(spawned.pid, Command{.id = frame.id,
@@ -202,6 +218,21 @@ void Launcher::launch(const LaunchFrame& frame) {
                                          .log = LogWriter{frame.folder + "/log"}});
   pids_.emplace(frame.id.value, spawned.pid);
   say(RunningFrame{frame.id});
+  return true;
+}
+
+/// Each command may need two, for its output and for its log, which is made when it writes first.
+bool Launcher::has_descriptors_left() const {
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  return 2 * (commands_.size() + 1) + kOwnDescriptors <= files.rlim_cur;
+}
+
+/// In the order in which they came.
+void Launcher::start_waiting() {
+  while (!waiting_.empty() && start(waiting_.front())) {
+    waiting_.pop_front();
+  }
 }
 
 void Launcher::end_without_command(const LaunchFrame& frame, Outcome outcome) {
@@ -212,6 +243,12 @@ void Launcher::end_without_command(const LaunchFrame& frame, Outcome outcome) {
 void Launcher::cancel(const CancelFrame& frame) {
   // What has ended by itself by now keeps its own outcome.
   reap();
+  const auto waits = [&](const LaunchFrame& launch) { return launch.id == frame.id; };
+  if (const auto found = std::ranges::find_if(waiting_, waits); found != waiting_.end()) {
+    end_without_command(*found, cancelled_outcome(frame.reason));
+    waiting_.erase(found);
+    return;
+  }
   const auto pid = pids_.find(frame.id.value);
   if (pid == pids_.end()) {
     return;
@@ -260,6 +297,9 @@ void Launcher::engine_gone() {
   options_.socket.reset();
   options_.engine.reset();
   unsent_.clear();
+  for (const LaunchFrame& frame : std::exchange(waiting_, {})) {
+    end_without_command(frame, {.kind = OutcomeKind::not_launched, .error = "not launched"});
+  }
   for (auto command = commands_.begin(); command != commands_.end(); ++command) {
     const Duration grace = std::min(command->second.grace, kEngineEndedGraceMax);
     begin_end(command, {.kind = OutcomeKind::lost, .error = "engine ended"}, grace);

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <set>
 #include <string>
@@ -58,6 +59,9 @@ class Launcher {
   void handle_frames();
   bool is_engine_gone() const;
   void launch(const LaunchFrame& frame);
+  bool start(const LaunchFrame& frame);
+  bool has_descriptors_left() const;
+  void start_waiting();
   void cancel(const CancelFrame& frame);
   void begin_end(Commands::iterator command, Outcome ending, Duration grace);
   void kill_overdue();
@@ -80,6 +84,7 @@ class Launcher {
   bool is_write_watched_ = false;
   bool is_ending_ = false;
   Commands commands_;
+  std::deque<LaunchFrame> waiting_;  ///< for descriptors, memory or processes; folders are made
   std::unordered_map<std::uint64_t, pid_t> pids_;
   std::set<std::pair<Moment, pid_t>> kills_;
 };

@@ -122,13 +122,23 @@ std::string quoted(const std::string& name) {
   return text;
 }
 
-std::string fault_of(const LaunchFrame& launch, Step step, int error) {
-  const std::string tried = step == Step::enter ? "cannot enter " + quoted(launch.cwd)
-                                                : "cannot start " + quoted(launch.argv.front());
-  return tried + ": " + error_text(error);
+Spawned fault_of(const LaunchFrame& launch, Step step, int error) {
+  return {.error = step == Step::enter
+                       ? "cannot enter " + quoted(launch.cwd) + ": " + error_text(error)
+                       : start_fault(launch, error),
+          .is_scarcity = is_scarcity(error)};
 }
 
 }  // namespace
+
+bool is_scarcity(int error_number) {
+  return error_number == EMFILE || error_number == ENFILE || error_number == ENOMEM ||
+         error_number == EAGAIN;
+}
+
+std::string start_fault(const LaunchFrame& launch, int error_number) {
+  return "cannot start " + quoted(launch.argv.front()) + ": " + error_text(error_number);
+}
 
 Spawned spawn_command(const LaunchFrame& launch, int output, const rlimit& files) {
   alignas(16) static std::array<char, std::size_t{64} << 10> stack;
@@ -143,11 +153,11 @@ Spawned spawn_command(const LaunchFrame& launch, int output, const rlimit& files
   const pid_t pid =
       ::clone(child_main, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, &plan);
   if (pid < 0) {
-    return {.error = fault_of(launch, Step::prepare, errno)};
+    return fault_of(launch, Step::prepare, errno);
   }
   if (plan.error != 0) {
     ::waitpid(pid, nullptr, 0);
-    return {.error = fault_of(launch, plan.step, plan.error)};
+    return fault_of(launch, plan.step, plan.error);
   }
   return {.pid = pid};
 }

@@ -11,9 +11,16 @@
 namespace stagecall {
 
 struct Spawned {
-  pid_t pid = -1;       ///< −1: it does not run
-  std::string error{};  ///< then why: `cannot start "PROGRAM": No such file or directory`
+  pid_t pid = -1;            ///< −1: it does not run
+  std::string error{};       ///< then why: `cannot start "PROGRAM": No such file or directory`
+  bool is_scarcity = false;  ///< then whether the machine lacks what it may have again later
 };
+
+/// Descriptors, memory or processes are used up: no fault of the command's.
+bool is_scarcity(int error_number);
+
+/// `cannot start "PROGRAM": ` and the error's text.
+std::string start_fault(const LaunchFrame& launch, int error_number);
 
 /// The child gets `output` as descriptors 1 and 2, this process's descriptor 0, no other; default
 /// signal handlers and mask; `files` as its limit of descriptors. Returns when its program has

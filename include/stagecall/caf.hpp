@@ -63,8 +63,8 @@ using EngineActor = caf::typed_actor<caf::replies_to<Start>::with<Answer<Started
 /// Puts an engine behind an actor of the system. The actor never blocks one of the scheduler's
 /// threads while it works; it shares the engine with whoever else has it. It ends by an exit
 /// message or with its last handle; if it is the last to have the engine, that closes then, which
-/// may take as long as ~Engine. The system does not wait for it: either may end first. As of every
-/// actor of CAF, no handle may outlive the system, unless the actor has ended before.
+/// may take as long as ~Engine. As for every actor of CAF, the system's end waits for it: send it
+/// an exit message or drop its last handle before. Not null.
 EngineActor spawn_engine(caf::actor_system& system, std::shared_ptr<Engine> engine);
 
 /// Opens an engine for the actor alone.

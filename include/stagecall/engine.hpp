@@ -130,7 +130,8 @@ class Engine {
   Engine& operator=(Engine&&) noexcept;
   /// Drains with no grace: running attempts are ended as interrupted, which uses up none of their
   /// tries, and runs are left to whoever comes next. Returns within ten seconds or so, whatever
-  /// tasks do.
+  /// tasks do; later only while a subscription's callback does not return, or another process keeps
+  /// the store locked (30 s). Not from within a task or a callback.
   ~Engine();
 
   /// Names a callable for the nodes that say so. Runs whose tasks are not all registered here are

@@ -109,6 +109,19 @@ SELECT ?2, node, attempt, body FROM output WHERE run = ?1 AND node = ?3
 ORDER BY attempt DESC LIMIT 1
 ON CONFLICT (run, node, attempt) DO NOTHING
 
+-- :: kInsertLeftover
+INSERT INTO leftover (run, node, attempt, nonce, custodian, since) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (run, node, attempt) DO NOTHING
+
+-- :: kDeleteLeftover
+DELETE FROM leftover WHERE run = ?1 AND nonce = ?2
+
+-- :: kReadLeftovers
+SELECT leftover.node, leftover.attempt, leftover.nonce, leftover.custodian, leftover.since
+FROM run JOIN leftover ON leftover.run = run.id
+WHERE run.pipeline = ?1 AND run.iteration = ?2
+ORDER BY leftover.node, leftover.attempt
+
 -- :: kInsertInbox
 INSERT INTO inbox (run, at, message, subject) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (run, subject) WHERE subject IS NOT NULL DO NOTHING

@@ -262,3 +262,46 @@ TEST_CASE("R2: an end that nobody waits for is acknowledged though its run is le
   const auto& acknowledged = world.executor().acknowledged;
   CHECK(std::count(acknowledged.begin(), acknowledged.end(), key) > 0);
 }
+
+TEST_CASE("T14: an attempt that ignores its cancel is listed until its end is told") {
+  World world;
+  auto node = task("a");
+  node.timeout = 1s;
+  node.grace = 2s;
+  node.lost_after = 20s;
+  node.retry = {.attempts_max = 2, .delay = Duration{1}};
+  const RunId run = world.start(pipeline("p", {node}));
+  world.run();
+  const AttemptKey first = world.executor().launches.front().key;
+  world.advance(1s + 2s + 19s);
+  CHECK(world.executor().launches.size() == 1);
+  CHECK(world.leftovers(run).empty());
+  world.advance(5s);
+  REQUIRE(world.executor().launches.size() == 2);
+  const std::vector<Leftover> listed = world.leftovers(run);
+  REQUIRE(listed.size() == 1);
+  CHECK(listed.front().mark == AttemptMark{NodeIndex{0}, Attempt{1}, first.nonce});
+  CHECK(listed.front().custodian == "a");
+
+  SUBCASE("while the run goes on") {
+    world.executor().report(first, SaysAlive{});
+    world.run();
+    CHECK(world.leftovers(run).size() == 1);
+    world.executor().report(first, SaysEnded{{.kind = OutcomeKind::timed_out}, {}});
+    world.run();
+    CHECK(world.leftovers(run).empty());
+    world.executor().end("a");
+    world.run();
+  }
+  SUBCASE("when the run has ended") {
+    world.executor().end("a");
+    world.run();
+    CHECK(world.leftovers(run).size() == 1);
+    world.executor().report(first, SaysEnded{{.kind = OutcomeKind::timed_out}, {}});
+    world.run();
+    CHECK(world.leftovers(run).empty());
+  }
+  CHECK(world.state(run) == RunState::succeeded);
+  CHECK(world.executor().acknowledged.back().run == run);
+  CHECK(count_of<AttemptEnded>(world.events(run)) == 2);
+}

@@ -337,14 +337,13 @@ TEST_CASE("T14: after an attempt that ignores KILL the next waits for lost_after
     REQUIRE(run.now() < told + 2min);
   }
   CHECK(run.now() - told >= 10s + 30s);  // KILL comes after the grace
-  std::size_t leftovers = 0;
-  for (const Pass& pass : run.history()) {
-    for (const Event& event : pass.events) {
-      const auto* ended = std::get_if<AttemptEnded>(&event);
-      leftovers += ended != nullptr && !ended->confirmed ? 1 : 0;
-    }
-  }
-  CHECK(leftovers == 1);
+  REQUIRE(run.leftovers().size() == 1);
+  const AttemptMark first = run.leftovers().front().mark;
+  CHECK(first.attempt == Attempt{1});
+  run.pass({ReportInput{"a", first.attempt, first.nonce, SaysAlive{}}});
+  CHECK(run.confirmed().empty());
+  run.pass({ReportInput{"a", first.attempt, first.nonce, SaysEnded{}}});
+  CHECK(run.confirmed() == std::vector{first});
   run.prove();
 }
 
@@ -413,6 +412,37 @@ TEST_CASE("a run's next look is its earliest deadline, a tick, or never") {
   CHECK_FALSE(outside.due());
   Run both{pipeline({external("a"), task("b")})};
   CHECK(both.due() == moment(5'000));
+}
+
+TEST_CASE("T14: a node forced while its attempt runs leaves that attempt over") {
+  Run run{pipeline({task("a")})};
+  run.pass({NodeDoneInput{.node = "a", .outcome = {}, .force_reason = "by hand"}});
+  CHECK(run.state_of("a") == NodeState::succeeded);
+  REQUIRE(run.leftovers().size() == 1);
+  CHECK(run.leftovers().front().mark.attempt == Attempt{1});
+  run.prove();
+}
+
+TEST_CASE("a repeated report of an attempt that ended in order writes nothing") {
+  Run run{one(task("a"), {.attempts_max = 2, .delay = Duration{1}})};
+  const Nonce nonce = run.record("a").nonce;
+  run.end("a", {.kind = OutcomeKind::failed, .error = "exit 1"});
+  run.pass({ReportInput{"a", Attempt{1}, nonce, SaysEnded{}}});
+  CHECK(run.confirmed().empty());
+  CHECK(run.leftovers().empty());
+}
+
+TEST_CASE("R7: the first progress makes a submitted attempt running, once") {
+  Run run{pipeline({task("a")})};
+  REQUIRE(run.state_of("a") == NodeState::submitted);
+  run.report("a", SaysProgress{0.5});
+  CHECK(run.state_of("a") == NodeState::running);
+  CHECK(run.events() == std::vector<Event>{AttemptRunning{run.index("a"), Attempt{1}}});
+  run.report("a", SaysProgress{0.25});
+  run.report("a", SaysRunning{});
+  CHECK(run.events().empty());
+  CHECK(run.history().size() == 3);  // start, submission, running
+  run.prove();
 }
 
 }  // namespace stagecall::testing

@@ -8,6 +8,7 @@
 #include "tests/support/temp_folder.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <memory>
@@ -80,6 +81,14 @@ struct CommandFixture {
       }
     }
     return -1;
+  }
+
+  /// The soft limit of the launcher, which it looks at before each launch.
+  static void limit_descriptors(rlim_t files) {
+    rlimit limit{};
+    REQUIRE(::prlimit(launcher(), RLIMIT_NOFILE, nullptr, &limit) == 0);
+    limit.rlim_cur = files;
+    REQUIRE(::prlimit(launcher(), RLIMIT_NOFILE, &limit, nullptr) == 0);
   }
 };
 

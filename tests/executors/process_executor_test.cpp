@@ -303,6 +303,32 @@ TEST_CASE_FIXTURE(CommandFixture,
         Outcome{.kind = OutcomeKind::interrupted, .signal = 9, .error = "interrupted"});
 }
 
+TEST_CASE_FIXTURE(CommandFixture, "a command waits for descriptors that its launcher lacks") {
+  limit_descriptors(8);  // none for any command
+  const AttemptKey waits = start(command({"true"}));
+  const AttemptKey cancelled = start(command({"true"}));
+  executor->cancel({{cancelled, CancelReason::stop, 10s}});
+  CHECK(end_of(cancelled).outcome == Outcome{.kind = OutcomeKind::stopped, .error = "stopped"});
+  limit_descriptors(16 + 2 * 2);  // for two at a time
+  std::vector<AttemptKey> rest;
+  for (int i = 0; i < 6; ++i) {
+    rest.push_back(start(shell("echo x; sleep 0.01")));
+  }
+  CHECK(end_of(waits).outcome == exited(0));
+  for (const AttemptKey& key : rest) {
+    CHECK(end_of(key).outcome == exited(0));
+    CHECK(log_of(key).head == "x\n");
+  }
+}
+
+TEST_CASE_FIXTURE(CommandFixture, "what finds no descriptor while it is trusted is not launched") {
+  limit_descriptors(8);
+  Launch launch = launch_of(command({"true"}));
+  launch.trusted_until = clock.boot() + 300ms;
+  executor->submit({launch});
+  CHECK(end_of(launch.key).outcome.kind == OutcomeKind::not_launched);
+}
+
 TEST_CASE("a folder that cannot be made is an error that names it") {
   const SystemClock clock;
   ReportLog log;

@@ -223,7 +223,7 @@ TEST_CASE_FIXTURE(Fixture, "the text of a failure is bounded, UTF-8 and never em
   CHECK(much == failed(std::string(4'096, 'x')));
 }
 
-TEST_CASE_FIXTURE(Fixture, "progress is clamped, and told only when it moved") {
+TEST_CASE_FIXTURE(Fixture, "R7: progress is clamped, and told only when it moved") {
   const AttemptKey key = start(task("noop"));
   end_of(key);
   const AttemptKey slow = next_key();

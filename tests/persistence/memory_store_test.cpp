@@ -43,6 +43,9 @@ TEST_CASE("R18: a rerun takes outputs along, in memory") {
 TEST_CASE("T6: ended runs are removed whole and their iterations never used again, in memory") {
   check_prune(connect_in_memory());
 }
+TEST_CASE("T14: leftovers stay listed until they are confirmed, in memory") {
+  check_leftovers(connect_in_memory());
+}
 TEST_CASE("store contract in memory: batches") {
   check_batches(connect_in_memory());
 }

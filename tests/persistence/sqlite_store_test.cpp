@@ -81,6 +81,10 @@ TEST_CASE("T6: ended runs are removed whole and their iterations never used agai
   const TempFolder folder;
   check_prune(connect_to(folder));
 }
+TEST_CASE("T14: leftovers stay listed until they are confirmed, in SQLite") {
+  const TempFolder folder;
+  check_leftovers(connect_to(folder));
+}
 TEST_CASE("store contract: batches") {
   const TempFolder folder;
   check_batches(connect_to(folder));
@@ -350,22 +354,6 @@ TEST_CASE("T8: a crash right after an append leaves neither its inbox row nor a 
   const auto store = open_store(path);
   CHECK(store->inbox({"p", 1}, 10).value().empty());
   CHECK(store->history({"p", 1}, Seq{0}).value().size() == 2);
-}
-
-TEST_CASE("T14: a run with an attempt on the leftovers list is kept until that is confirmed") {
-  const TempFolder folder;
-  const std::string path = folder / "store.db";
-  const auto store = open_store(path);
-  const RunRow row = ended(*store, started(*store, start_of("p")), wall(2'000));
-  RawSql raw{path};
-  raw.run(
-      "INSERT INTO leftover (run, node, attempt, nonce, custodian, since) "
-      "VALUES (1, 0, 1, 7, 'first', 1500)");
-  const PruneRuns prune{wall(5'000), 10};
-  CHECK(write_one<PruneReply>(*store, prune).value().runs.empty());
-  CHECK(store->run(row.run).value() == row);
-  raw.run("DELETE FROM leftover");
-  CHECK(write_one<PruneReply>(*store, prune).value().runs == std::vector{row.run});
 }
 
 TEST_CASE("removing runs leaves no row of theirs in any table") {

@@ -23,6 +23,8 @@ void check_outputs(const Connect& connect);
 void check_carried_outputs(const Connect& connect);
 /// T6: what goes and what stays when ended runs are removed.
 void check_prune(const Connect& connect);
+/// T14: attempts that ended unconfirmed, until they are confirmed.
+void check_leftovers(const Connect& connect);
 void check_batches(const Connect& connect);
 void check_lookups(const Connect& connect);
 void check_data_version(const Connect& connect);

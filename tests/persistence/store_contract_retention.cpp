@@ -114,4 +114,49 @@ void check_prune(const Connect& connect) {
   }
 }
 
+void check_leftovers(const Connect& connect) {
+  const auto store = connect();
+  const RunRow row = started(*store, start_of("p"));
+  const Leftover first{{kA, Attempt{1}, Nonce{~std::uint64_t{0}}}, "replica", wall(2'000)};
+  const Leftover second{{kA, Attempt{2}, Nonce{7}}, "replica", wall(2'000)};
+  const Leftover third{{kC, Attempt{1}, Nonce{8}}, "other", wall(2'001)};
+  AppendPass append = append_to(row);
+  append.leftovers = {third, second, first};
+  REQUIRE(write_one<AppendReply>(*store, append));
+  const RunRow after = store->run(row.run).value();
+  const PruneRuns prune{wall(90'000), 10};
+  CHECK(connect()->leftovers(row.run).value() == std::vector{first, second, third});
+  CHECK(store->leftovers({"p", 7}).value().empty());
+
+  SUBCASE("those whose ends are told leave the list, also without any event") {
+    AppendPass confirm = append_to(after, {});
+    confirm.confirmed = {first.mark, {kB, Attempt{1}, Nonce{99}}};
+    CHECK(write_one<AppendReply>(*store, confirm).value().last_seq == after.last_seq);
+    CHECK(store->leftovers(row.run).value() == std::vector{second, third});
+  }
+  SUBCASE("what is recorded in a refused write is not on the list") {
+    AppendPass refused = append_to(row);
+    refused.leftovers = {{{kB, Attempt{1}, Nonce{9}}, "replica", wall(3'000)}};
+    refused.confirmed = {first.mark};
+    CHECK(code_of(write_one<AppendReply>(*store, refused)) == "history_moved");
+    CHECK(store->leftovers(row.run).value() == std::vector{first, second, third});
+  }
+  SUBCASE("an ended run is kept until each has been confirmed, by reports that come too late") {
+    ended(*store, after, wall(3'000));
+    const auto report = [&](const Leftover& leftover, AttemptNews news) {
+      const ReportInput input{"node", leftover.mark.attempt, leftover.mark.nonce, std::move(news)};
+      const auto reply = write_one<InboxReply>(
+          *store, PutInbox{.run = row.run, .message = input, .at = wall(4'000)});
+      CHECK(reply.value().fate == InboxFate::ended);
+    };
+    report(first, SaysEnded{});
+    report(second, SaysAbsent{.proven = true});
+    report(third, SaysAlive{});
+    CHECK(store->leftovers(row.run).value() == std::vector{third});
+    CHECK(write_one<PruneReply>(*store, prune).value().runs.empty());
+    report(third, SaysEnded{});
+    CHECK(write_one<PruneReply>(*store, prune).value().runs == std::vector{row.run});
+  }
+}
+
 }  // namespace stagecall::testing

@@ -189,7 +189,7 @@ std::uint64_t Replica::free_slots() {
   auto pending = self->request(parts_->actors->colleagues.slot_broker, caf::infinite, Describe{});
   parts_->scheduler.run();
   std::uint64_t free = 0;
-  pending.receive([&](const ActorDescription& it) { free = it.counters.at("free"); },
+  pending.receive([&](const ActorInsight& it) { free = it.counters.at("free"); },
                   [](const caf::error&) {});
   return free;
 }

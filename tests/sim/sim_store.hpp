@@ -39,6 +39,9 @@ class SimStore final : public Store {
   Result<std::vector<NodeOutput>> outputs(const RunId& run,
                                           const std::vector<NodeIndex>& nodes) override;
   Result<std::vector<RunId>> runs_with_inbox() override;
+  Result<std::vector<Leftover>> leftovers(const RunId& run) override {
+    return real_->leftovers(run);
+  }
   Result<std::uint64_t> data_version() override;
   std::string store_id() const override { return real_->store_id(); }
   std::string lease_authority() const override { return real_->lease_authority(); }

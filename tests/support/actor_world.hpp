@@ -222,6 +222,9 @@ class World {
   std::size_t inbox_rows(const RunId& run) {
     return value(replica().store->real().inbox(run, 100'000)).size();
   }
+  std::vector<Leftover> leftovers(const RunId& run) {
+    return value(replica().store->real().leftovers(run));
+  }
   std::vector<Event> events(const RunId& run) {
     std::vector<Event> events;
     for (const StoredPass& stored : value(replica().store->real().history(run, Seq{0}))) {

@@ -88,6 +88,9 @@ class FaultyStore final : public Store {
                                           const std::vector<NodeIndex>& nodes) override {
     return read<Result<std::vector<NodeOutput>>>([&] { return real_->outputs(run, nodes); });
   }
+  Result<std::vector<Leftover>> leftovers(const RunId& run) override {
+    return read<Result<std::vector<Leftover>>>([&] { return real_->leftovers(run); });
+  }
   Result<std::vector<RunId>> runs_with_inbox() override {
     return read<Result<std::vector<RunId>>>([&] { return real_->runs_with_inbox(); });
   }

@@ -212,6 +212,10 @@ class Run {
     return only<T>(events_);
   }
 
+  const std::vector<AttemptMark>& confirmed() const { return confirmed_; }
+  /// Of all passes.
+  const std::vector<Leftover>& leftovers() const { return leftovers_; }
+
   // What happens.
   void advance(Duration by) { now_ += by; }
   void set_slots(std::uint32_t slots) { options_.slots = slots; }
@@ -288,6 +292,8 @@ class Run {
     touched_ = decision.draft.touched().size();
     events_ = std::move(decision.events);
     effects_ = std::move(decision.effects);
+    confirmed_ = std::move(decision.confirmed);
+    leftovers_.insert(leftovers_.end(), decision.leftovers.begin(), decision.leftovers.end());
     for (const Effect& effect : effects_) {
       if (const auto* launch = std::get_if<LaunchEffect>(&effect)) {
         ++launches_[launch->node];
@@ -312,6 +318,8 @@ class Run {
   std::uint64_t random_ = 0;
   std::vector<Pass> history_;
   std::vector<Event> events_;
+  std::vector<AttemptMark> confirmed_;
+  std::vector<Leftover> leftovers_;
   std::vector<Effect> effects_;
   std::size_t touched_ = 0;
   std::optional<WallTime> due_;
