@@ -53,7 +53,7 @@ struct Cancel {
   Duration grace{10'000};                    ///< from the request to the use of force
 };
 
-/// The attempt is running now.
+/// The attempt is running now. Timeouts count from here; where it is never said, from the submit.
 struct SaysRunning {
   friend bool operator==(const SaysRunning&, const SaysRunning&) = default;
 };
@@ -62,10 +62,12 @@ struct SaysProgress {
   double fraction = 0;  ///< 0 … 1; what lies outside is clamped
   friend bool operator==(const SaysProgress&, const SaysProgress&) = default;
 };
-/// The attempt has ended; nothing of it runs any more. Repeated until acknowledged.
+/// The attempt has ended: nothing of it runs any more, or its executor has abandoned it. Said once,
+/// and again when queried, until it is acknowledged. The first end of a key counts.
 struct SaysEnded {
-  Outcome outcome;       ///< how
-  std::string output{};  ///< JSON left by the attempt, ≤ 64 KiB; empty = none
+  Outcome outcome;  ///< how
+  std::string
+      output{};  ///< JSON left by the attempt, ≤ 64 KiB, checked by its executor; empty = none
   friend bool operator==(const SaysEnded&, const SaysEnded&) = default;
 };
 /// Answer to a query: it is in my hands and has not ended.
@@ -111,31 +113,36 @@ class ReportSink {
   virtual void report(std::vector<AttemptReport> reports) = 0;
 };
 
-/// All calls come from one thread at a time, return soon and never throw. Results arrive as
-/// reports. Every call is idempotent by key: a second submit of a key launches nothing, and a
-/// cancel that comes before its submit makes that submit end as stopped, unlaunched. A host's own
-/// executor can be checked against all this: stagecall/testing/executor_contract.hpp.
+/// Calls come one at a time, though from different threads, return soon and do not throw. Results
+/// arrive as reports. An executor belongs to one engine. Every call is idempotent by key: a second
+/// submit of a key launches nothing, and a cancel that comes before its submit makes that submit
+/// end as stopped, unlaunched. A host's own executor can be checked against all this:
+/// stagecall/testing/executor_contract.hpp.
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// `task`, `process`, `slurm` or the host's own name.
+  /// `task`, `process`, `slurm` or the host's own name; for people.
   virtual std::string_view name() const = 0;
-  /// Called once, before any other call.
+  /// Called once, before any other call. After an error no other call follows; it is the error of
+  /// Engine::open.
   virtual Result<void> open(ReportSink& sink) = 0;
-  /// Whether this executor can run the node (its task is registered, its program kind known).
+  /// Whether this executor can run the node (its task is registered, its program kind known). Once
+  /// true it stays so: cancels, queries and acknowledgements find their way by it. Called often.
   virtual bool can_run(const NodeSpec& node) const = 0;
   /// One that it cannot run ends as rejected, one past its trusted_until as not_launched.
   virtual void submit(std::vector<Launch> launches) = 0;
-  /// Ends as the reason says: stopped, timed_out, lost or interrupted. Changes nothing once ended.
+  /// Ends as the reason says: stopped, timed_out, lost or interrupted; before its submit always as
+  /// stopped. Work that is done all the same may end as succeeded. The first reason counts. Changes
+  /// nothing once ended.
   virtual void cancel(std::vector<Cancel> cancels) = 0;
   /// Each key is answered by SaysAlive, SaysEnded, SaysAbsent or SaysUnknown.
   virtual void query(std::vector<AttemptQuery> queries) = 0;
   /// The ends of these keys are durable: what was kept of them may go, but for that they were here.
   /// Changes nothing for a key that has not ended.
   virtual void acknowledge(std::vector<AttemptKey> keys) = 0;
-  /// Ends what still runs (as `interrupted`), reports it and returns, within `deadline`. The last
-  /// call; after it the sink is not called any more.
+  /// Ends what still runs or waits (as `interrupted`), reports it and returns, within `deadline`,
+  /// whatever grace was given. The last call; after it the sink is not called any more.
   virtual void close(Duration deadline) = 0;
 };
 
