@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -318,7 +319,8 @@ inline void check_early_cancel(const ExecutorSubject& subject) {
       "a cancel before its submit makes that end as stopped, unlaunched";
   Trial trial{subject};
   std::vector<AttemptKey> keys;
-  for (const CancelReason reason : {CancelReason::stop, CancelReason::drain}) {
+  for (const CancelReason reason :
+       {CancelReason::stop, CancelReason::timeout, CancelReason::lost, CancelReason::drain}) {
     const Launch launch = launch_of(subject.quick);
     keys.push_back(launch.key);
     trial.executor->cancel({{launch.key, reason, Duration{1'000}}});
@@ -391,6 +393,9 @@ inline std::vector<std::string> check_executor(const ExecutorSubject& subject) {
       check(subject, arguments...);
     } catch (const BrokenPromise& broken) {
       failures.push_back(broken.text);
+    } catch (const std::exception& thrown) {
+      failures.push_back(std::string{"no call throws: expected none, saw \""} + thrown.what() +
+                         '"');
     }
   };
   attempt(check_kinds);
