@@ -4,6 +4,7 @@
 #include "executors/process_executor.hpp"
 #include "platform/system_clock.hpp"
 #include "tests/executors/executor_contract.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/process_table.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -85,6 +86,7 @@ struct CommandFixture {
 
   /// The soft limit of the launcher, which it looks at before each launch.
   static void limit_descriptors(rlim_t files) {
+    REQUIRE(eventually([] { return launcher() > 0; }));  // it has its name once it is executed
     rlimit limit{};
     REQUIRE(::prlimit(launcher(), RLIMIT_NOFILE, nullptr, &limit) == 0);
     limit.rlim_cur = files;
