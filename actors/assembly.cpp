@@ -50,14 +50,6 @@ SupervisorHandle spawn_supervisor(caf::actor_system& system, const Colleagues& c
   return system.spawn<Supervisor>(colleagues, settings, std::move(on_run_left));
 }
 
-ReplicaActors spawn_replica(caf::actor_system& system, const ReplicaParts& parts,
-                            Placement placement, ReplicaCallbacks callbacks) {
-  auto colleagues = spawn_colleagues(system, parts, placement, std::move(callbacks.on_commit));
-  auto supervisor =
-      spawn_supervisor(system, colleagues, parts.settings, std::move(callbacks.on_run_left));
-  return {std::move(colleagues), std::move(supervisor)};
-}
-
 void end_replica(ReplicaActors actors) {
   const auto end = [](const auto& handle) {
     caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);

@@ -36,22 +36,12 @@ enum class Placement : std::uint8_t {
   scheduler,  ///< all on the system's scheduler, for tests in virtual time
 };
 
-/// Who outside the actors is told what; each may be none.
-struct ReplicaCallbacks {
-  RunLeftCallback on_run_left{};
-  CommitCallback on_commit{};
-};
-
 /// All but the supervisor: who holds runs. Executors are opened before it comes, since with its
 /// first look it may have something launched.
 Colleagues spawn_colleagues(caf::actor_system& system, const ReplicaParts& parts,
-                            Placement placement, CommitCallback on_commit);
+                            Placement placement, CommitCallback on_commit = {});
 SupervisorHandle spawn_supervisor(caf::actor_system& system, const Colleagues& colleagues,
-                                  const SharedSettings& settings, RunLeftCallback on_run_left);
-/// Both.
-ReplicaActors spawn_replica(caf::actor_system& system, const ReplicaParts& parts,
-                            Placement placement, ReplicaCallbacks callbacks = {});
-
+                                  const SharedSettings& settings, RunLeftCallback on_run_left = {});
 /// Sends exits to all of them. Afterwards no handle may be kept, or the system does not end.
 void end_replica(ReplicaActors actors);
 

@@ -107,36 +107,24 @@ Result<bool> Engine::node_done(const RunId& run, const std::string& node, std::u
   if (auto checked = check_output(options.output); !checked) {
     return same_error(checked);
   }
-  if (options.force_reason && options.force_reason->empty()) {
-    return fail(ErrorCode::invalid_argument,
-                "node_done " + run.text() + ": force_reason is empty; say why");
-  }
   const auto row = read_row(body_->reader(), run);
   if (!row) {
     return same_error(row);
   }
   const auto state = read_state(body_->reader(), *row);
-  if (!state) {
-    return same_error(state);
+  const auto is_repeat = knows_request(body_->reader(), run, options.request_id);
+  if (!state || !is_repeat) {
+    return state ? same_error(is_repeat) : same_error(state);
   }
-  auto admitted = admit_node_done(*state, input);
-  const bool has_ended = is_terminal(row->summary.state);
-  if (!admitted && !(has_ended && admitted.error().code != ErrorCode::not_found)) {
-    const auto is_known = knows_request(body_->reader(), run, options.request_id);
-    if (!is_known) {
-      return same_error(is_known);
-    }
-    if (*is_known) {
-      return false;
-    }
-    admitted.error().message = "node_done " + run.text() + ": " + admitted.error().message;
-    return same_error(admitted);
+  const auto admitted = admit_node_done(*state, input, *is_repeat);
+  if (!admitted) {
+    return fail(admitted.error().code, "node_done " + run.text() + ": " + admitted.error().message);
   }
-  if (has_ended) {
+  if (!*admitted) {
     return false;
   }
-  if (admitted->value > 0) {
-    input.attempt = *admitted;
+  if (**admitted > Attempt{}) {
+    input.attempt = **admitted;
   }
   const auto put = body_->put(run, std::move(input), options.request_id);
   if (!put) {

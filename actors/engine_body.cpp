@@ -68,17 +68,6 @@ Result<void> check_options(const EngineOptions& options) {
   return {};
 }
 
-/// Whether the same executor runs both.
-bool is_same_work(const NodeSpec& one, const NodeSpec& other) {
-  const auto* task = std::get_if<TaskAction>(&one.action);
-  const auto* command = std::get_if<CommandAction>(&one.action);
-  const auto* other_task = std::get_if<TaskAction>(&other.action);
-  const auto* other_command = std::get_if<CommandAction>(&other.action);
-  return (task != nullptr && other_task != nullptr && task->name == other_task->name) ||
-         (command != nullptr && other_command != nullptr &&
-          command->executor == other_command->executor);
-}
-
 /// A request to an actor from a thread outside; none: the actor has ended.
 template <class Response, class Handle, class Request>
 std::optional<Response> ask(caf::actor_system& system, const Handle& actor, Request request) {
@@ -264,11 +253,8 @@ std::set<NodeIndex> Engine::Body::without_executor(
   const auto lacking = ask<Lacking>(*system_, actors_->colleagues.custodian, WhatLacks{definition});
   std::set<NodeIndex> nodes;
   for (const NodeIndex action : lacking.value_or(Lacking{}).actions) {
-    for (std::uint32_t i = 0; i < definition->graph().size(); ++i) {
-      if (is_same_work(definition->node(NodeIndex{i}), definition->node(action))) {
-        nodes.insert(NodeIndex{i});
-      }
-    }
+    const std::vector<NodeIndex> like = definition->like(action);
+    nodes.insert(like.begin(), like.end());
   }
   return nodes;
 }

@@ -2,6 +2,7 @@
 #include "actors/run_reader.hpp"
 #include "cli/commands.hpp"
 #include "core/admission.hpp"
+#include "formats/output_text.hpp"
 #include "persistence/nudge.hpp"
 #include "persistence/store_paths.hpp"
 
@@ -13,8 +14,6 @@
 
 namespace stagecall::cli {
 namespace {
-
-constexpr std::size_t kOutputBytesMax = std::size_t{64} << 10;
 
 /// Durable when it returns; the run's holder is told. False: it changes nothing, so it was not
 /// stored.
@@ -54,18 +53,6 @@ Result<Outcome> outcome_of(const std::string& text) {
               "--outcome: \"" + text + "\" is not allowed; give succeeded or failed");
 }
 
-Result<void> check_output(const std::string& output) {
-  if (output.size() > kOutputBytesMax) {
-    return fail(ErrorCode::invalid_argument, "--output: " + std::to_string(output.size()) +
-                                                 " bytes; at most " +
-                                                 std::to_string(kOutputBytesMax) + " are allowed");
-  }
-  if (!nlohmann::json::accept(output)) {
-    return fail(ErrorCode::invalid_argument, "--output: it is not JSON");
-  }
-  return {};
-}
-
 /// The command's own arguments, checked before the store is opened.
 Result<NodeDoneInput> node_done_input(const Arguments& arguments) {
   NodeDoneInput input{.node = arguments.node, .outcome = {}};
@@ -83,7 +70,7 @@ Result<NodeDoneInput> node_done_input(const Arguments& arguments) {
   }
   if (arguments.output) {
     if (auto checked = check_output(*arguments.output); !checked) {
-      return tl::unexpected<Error>{std::move(checked).error()};
+      return fail(checked.error().code, "--output: " + checked.error().message);
     }
     input.output = *arguments.output;
   }
@@ -94,21 +81,6 @@ Result<NodeDoneInput> node_done_input(const Arguments& arguments) {
   }
   input.force_reason = arguments.reason;
   return input;
-}
-
-/// A report that the run does not take may be the repeat of one that it took.
-Result<ExitCode> refuse(const Session& session, Store& store, const RunId& run, Error refusal) {
-  if (!session.options.request_id.empty()) {
-    const auto is_known = store.knows_request(run, session.options.request_id);
-    if (!is_known) {
-      return tl::unexpected<Error>{is_known.error()};
-    }
-    if (*is_known) {
-      return answer(session, store, run, false);
-    }
-  }
-  refusal.message = "node-done " + run.text() + ": " + refusal.message;
-  return tl::unexpected<Error>{std::move(refusal)};
 }
 
 }  // namespace
@@ -147,20 +119,23 @@ Result<ExitCode> node_done(const Session& session) {
   }
   const auto& [store, row] = *found;
   const auto state = fold_run(*store, row);
-  if (!state) {
-    return tl::unexpected<Error>{state.error()};
+  const std::string& request_id = session.options.request_id;
+  const auto is_repeat =
+      request_id.empty() ? Result<bool>{false} : store->knows_request(row.run, request_id);
+  if (!state || !is_repeat) {
+    return tl::unexpected<Error>{state ? is_repeat.error() : state.error()};
   }
-  const auto attempt = admit_node_done(*state, *input);
-  const bool has_ended = is_terminal(row.summary.state);
-  if (has_ended && (attempt || attempt.error().code != ErrorCode::not_found)) {
+  const auto admitted = admit_node_done(*state, *input, *is_repeat);
+  if (!admitted) {
+    return fail(admitted.error().code,
+                "node-done " + row.run.text() + ": " + admitted.error().message);
+  }
+  if (!*admitted) {
     return answer(session, *store, row.run, false);
   }
-  if (!attempt) {
-    return refuse(session, *store, row.run, attempt.error());
-  }
   // Of this attempt and no later one, however long the report waits.
-  if (attempt->value > 0) {
-    input->attempt = *attempt;
+  if (**admitted > Attempt{}) {
+    input->attempt = **admitted;
   }
   const auto stored = put(session, *store, row.run, *std::move(input));
   if (!stored) {

@@ -7,6 +7,30 @@
 #include <utility>
 
 namespace stagecall {
+namespace {
+
+Result<Attempt> awaited_attempt(const NodeSpec& spec, const NodeRecord& node,
+                                const NodeDoneInput& input) {
+  const std::string named = "node \"" + spec.id + "\"";
+  if (!is_external(spec) && !input.force_reason) {
+    return fail(ErrorCode::not_external,
+                named +
+                    " is not external: only its executor reports its end (an operator may end "
+                    "it with --force --reason)");
+  }
+  if (is_terminal(node.state) || (!input.force_reason && node.state != NodeState::running)) {
+    return fail(ErrorCode::not_waiting,
+                named + " does not wait for a report: it is " + std::string{name_of(node.state)});
+  }
+  if (input.attempt && *input.attempt != node.attempt) {
+    return fail(ErrorCode::old_attempt, named + " is at attempt " +
+                                            std::to_string(node.attempt.value) + ", not " +
+                                            std::to_string(input.attempt->value));
+  }
+  return node.attempt;
+}
+
+}  // namespace
 
 void SlotPool::want(const RunId& run, Demand demand) {
   std::erase_if(demand, [](const auto& wanted) { return wanted.second == 0; });
@@ -121,34 +145,29 @@ std::vector<RunId> SlotPool::holders() const {
   return holders;
 }
 
-Result<Attempt> admit_node_done(const PipelineState& state, const NodeDoneInput& input) {
+Result<std::optional<Attempt>> admit_node_done(const PipelineState& state,
+                                               const NodeDoneInput& input, bool is_repeat) {
+  const std::string named = "node \"" + input.node + "\"";
   const auto found = state.definition().find(input.node);
   if (!found) {
-    return fail(ErrorCode::not_found, "the run has no node \"" + input.node + '"');
+    return fail(ErrorCode::not_found, "the run has no " + named);
   }
   if (!is_told_from_outside(input.outcome.kind)) {
-    return fail(ErrorCode::invalid_argument, "node \"" + input.node + "\" is to end " +
+    return fail(ErrorCode::invalid_argument, named + " is to end " +
                                                  std::string{name_of(input.outcome.kind)} +
                                                  ": from outside a node ends succeeded or failed");
   }
-  const NodeRecord& node = state.node(*found);
-  const std::string named = "node \"" + input.node + "\"";
-  if (!is_external(state.spec(*found)) && !input.force_reason) {
-    return fail(ErrorCode::not_external,
-                named +
-                    " is not external: only its executor reports its end (an operator may end "
-                    "it with --force --reason)");
+  if (input.force_reason && input.force_reason->empty()) {
+    return fail(ErrorCode::invalid_argument, named + " is to be forced: say why");
   }
-  if (is_terminal(node.state) || (!input.force_reason && node.state != NodeState::running)) {
-    return fail(ErrorCode::not_waiting,
-                named + " does not wait for a report: it is " + std::string{name_of(node.state)});
+  if (is_terminal(state.run().state)) {
+    return std::nullopt;
   }
-  if (input.attempt && *input.attempt != node.attempt) {
-    return fail(ErrorCode::old_attempt, named + " is at attempt " +
-                                            std::to_string(node.attempt.value) + ", not " +
-                                            std::to_string(input.attempt->value));
+  auto attempt = awaited_attempt(state.spec(*found), state.node(*found), input);
+  if (!attempt && is_repeat) {
+    return std::nullopt;
   }
-  return node.attempt;
+  return attempt;
 }
 
 }  // namespace stagecall

@@ -10,6 +10,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace stagecall {
@@ -68,9 +69,11 @@ constexpr bool is_told_from_outside(OutcomeKind kind) {
   return kind == OutcomeKind::succeeded || kind == OutcomeKind::failed;
 }
 
-/// Checks a node-done from outside against the run: not_found, invalid_argument (an outcome not
-/// told from outside), not_external, not_waiting (the state is named), old_attempt. Gives the
-/// attempt that it ends; 0 when forced on a node without one.
-Result<Attempt> admit_node_done(const PipelineState& state, const NodeDoneInput& input);
+/// Judges a node-done from outside: the attempt that it ends (0 when forced on a node without one),
+/// or none: it changes nothing, as the run has ended, or, `is_repeat`, the run was asked the same
+/// before. Errors: not_found, invalid_argument (an outcome not told from outside, a force without
+/// its reason), not_external, not_waiting (the state is named), old_attempt.
+Result<std::optional<Attempt>> admit_node_done(const PipelineState& state,
+                                               const NodeDoneInput& input, bool is_repeat);
 
 }  // namespace stagecall

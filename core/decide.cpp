@@ -2,6 +2,7 @@
 
 #include "core/admission.hpp"
 #include "core/duration.hpp"
+#include "core/random_sequence.hpp"
 #include "core/retry.hpp"
 #include "core/run_result.hpp"
 
@@ -11,22 +12,6 @@
 
 namespace stagecall {
 namespace {
-
-/// splitmix64: a full-period sequence from any seed, so that nonces of one pass differ.
-class RandomSequence {
- public:
-  explicit RandomSequence(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t mixed = state_;
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
-    return mixed ^ (mixed >> 31);
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// Collects the events and effects of one pass.
 class Decider {

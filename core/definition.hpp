@@ -31,6 +31,8 @@ class Definition {
   /// One node for each different thing that executors are asked to run: each task, each kind of
   /// command executor.
   const std::vector<NodeIndex>& actions() const { return actions_; }
+  /// All nodes for which the executors are asked to run the same as for this one.
+  std::vector<NodeIndex> like(NodeIndex action) const;
 
  private:
   Definition(PipelineSpec spec, Graph graph);

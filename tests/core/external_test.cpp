@@ -8,10 +8,18 @@ namespace stagecall::testing {
 namespace {
 
 ErrorCode refusal(const Run& run, const NodeDoneInput& input) {
-  const auto admitted = admit_node_done(run.state(), input);
+  const auto admitted = admit_node_done(run.state(), input, false);
   REQUIRE_FALSE(admitted);
   CHECK(admitted.error().message.find(input.node) != std::string::npos);
   return admitted.error().code;
+}
+
+/// The attempt that a report ends; none: it changes nothing.
+std::optional<Attempt> ended_by(const Run& run, const NodeDoneInput& input,
+                                bool is_repeat = false) {
+  const auto admitted = admit_node_done(run.state(), input, is_repeat);
+  REQUIRE(admitted);
+  return *admitted;
 }
 
 PipelineSpec approval() {
@@ -47,12 +55,28 @@ TEST_CASE("T3: done while blocked, or for a command node: refused, named, change
   run.done("nobody", succeeded());
   CHECK(run.history().size() == 2);
   run.end("a", succeeded());
-  CHECK(admit_node_done(run.state(), {.node = "ask", .outcome = succeeded()}) == Attempt{1});
+  CHECK(ended_by(run, {.node = "ask", .outcome = succeeded()}) == Attempt{1});
   CHECK(refusal(run, {.node = "ask", .attempt = Attempt{2}, .outcome = succeeded()}) ==
         ErrorCode::old_attempt);
   run.done("ask", succeeded());
   CHECK(refusal(run, {.node = "ask", .outcome = failed()}) == ErrorCode::not_waiting);
   run.prove();
+}
+
+TEST_CASE("a report that is repeated, or comes after the run's end, changes nothing") {
+  Run run{pipeline({external("ask"), external("last", {"ask"})})};
+  run.done("ask", succeeded());
+  const NodeDoneInput again{.node = "ask", .outcome = succeeded()};
+  CHECK(refusal(run, again) == ErrorCode::not_waiting);
+  CHECK(ended_by(run, again, true) == std::nullopt);
+  run.done("last", succeeded());
+  REQUIRE(is_terminal(run.state().run().state));
+  CHECK(ended_by(run, again) == std::nullopt);
+  CHECK(refusal(run, {.node = "nobody", .outcome = succeeded()}) == ErrorCode::not_found);
+  CHECK(refusal(run, {.node = "ask", .outcome = {.kind = OutcomeKind::lost}}) ==
+        ErrorCode::invalid_argument);
+  CHECK(refusal(run, {.node = "ask", .outcome = succeeded(), .force_reason = ""}) ==
+        ErrorCode::invalid_argument);
 }
 
 TEST_CASE("done and then failed for an external node: the first wins") {

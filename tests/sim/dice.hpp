@@ -1,6 +1,7 @@
 // The one source of chance of a simulation: the same seed gives the same throws.
 #pragma once
 
+#include "core/random_sequence.hpp"
 #include "stagecall/time.hpp"
 
 #include <cstdint>
@@ -9,15 +10,9 @@ namespace stagecall::sim {
 
 class Dice {
  public:
-  explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ULL + 1) {}
+  explicit Dice(std::uint64_t seed) : sequence_(seed * 0x9e3779b97f4a7c15ULL + 1) {}
 
-  std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t mixed = state_;
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
-    return mixed ^ (mixed >> 31);
-  }
+  std::uint64_t next() { return sequence_.next(); }
   /// 0 … count - 1; the count is more than 0.
   std::uint64_t below(std::uint64_t count) { return next() % count; }
   /// Both ends included.
@@ -30,7 +25,7 @@ class Dice {
   bool hits(double chance) { return chance > 0 && fraction() < chance; }
 
  private:
-  std::uint64_t state_;
+  RandomSequence sequence_;
 };
 
 }  // namespace stagecall::sim

@@ -58,9 +58,11 @@ struct Replica::Parts {
         leases(on.universe, on.leases, settings->self, is_alive),
         executor(on.universe, on.attempts, on.checker, incarnation, is_alive) {
     system_clock().current_time += on.universe.now.time_since_epoch();
-    actors = spawn_replica(system, {&store, &leases, {&executor}, settings}, Placement::scheduler);
-    sink = make_report_sink(actors->colleagues.custodian);
+    const Colleagues colleagues =
+        spawn_colleagues(system, {&store, &leases, {&executor}, settings}, Placement::scheduler);
+    sink = make_report_sink(colleagues.custodian);
     (void)executor.open(*sink);
+    actors.emplace(ReplicaActors{colleagues, spawn_supervisor(system, colleagues, settings)});
   }
 
   ReplicaSettings settings_of(const ReplicaOptions& options) {

@@ -93,12 +93,14 @@ class World {
         value(open_sqlite_store({.path = folder_ / "store.db", .durability = Durability::normal})));
     raw->leases = std::make_unique<FaultyLeases>(
         value(open_sqlite_lease_store(folder_ / "store.db-leases", raw->settings->self, clock_)));
-    raw->actors = spawn_replica(
+    const Colleagues colleagues = spawn_colleagues(
         system_, {raw->store.get(), raw->leases.get(), {&raw->executor}, raw->settings},
-        Placement::scheduler,
-        {.on_run_left = [raw](const RunLeft& news) { raw->left.push_back(news); }});
-    raw->sink = make_report_sink(raw->actors->colleagues.custodian);
+        Placement::scheduler);
+    raw->sink = make_report_sink(colleagues.custodian);
     (void)raw->executor.open(*raw->sink);
+    raw->actors.emplace(ReplicaActors{
+        colleagues, spawn_supervisor(system_, colleagues, raw->settings,
+                                     [raw](const RunLeft& news) { raw->left.push_back(news); })});
     members_.push_back(std::move(member));
     run();
     return *raw;
