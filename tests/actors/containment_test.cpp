@@ -1,4 +1,5 @@
 // Faults end where they happen: unexpected messages, executors that throw, a store that hangs.
+#include "actors/observed.hpp"
 #include "tests/support/actor_world.hpp"
 
 #include <caf/actor_cast.hpp>
@@ -33,6 +34,35 @@ TEST_CASE("E5: an unexpected message leaves every actor alive, and its sender to
   world.start(pipeline("another", {task("c")}));
   world.run();
   CHECK(world.executor().launches.back().key.node == "c");
+}
+
+namespace {
+
+using Thrower = caf::typed_actor<caf::replies_to<Describe>::with<ActorInsight>>;
+
+class ThrowingActor final : public Observed<Thrower::base> {
+ public:
+  using Observed::Observed;
+  behavior_type make_behavior() override {
+    return {[](const Describe&) -> ActorInsight { throw std::runtime_error{"scripted"}; }};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who asked a handler that throws is answered with an error") {
+  World world;
+  const auto actor = world.system().spawn<ThrowingActor>();
+  for (int time = 0; time < 2; ++time) {  // it lives on
+    const caf::scoped_actor self{world.system()};
+    auto pending = self->request(actor, caf::infinite, Describe{});
+    world.run();
+    REQUIRE(self->has_next_message());
+    caf::error answered;
+    pending.receive([](const ActorInsight&) {},
+                    [&answered](const caf::error& error) { answered = error; });
+    CHECK(answered == caf::sec::runtime_error);
+  }
 }
 
 TEST_CASE("an executor that throws at a submit fails that attempt, other runs go on") {

@@ -120,4 +120,42 @@ TEST_CASE("the end comes in any order: exit, the last handle, the system, the en
   }
 }
 
+TEST_CASE("who asks while the engine's actor ends is answered all the same") {
+  HostSystem host;
+  const auto engine = spawn(host);
+  const caf::scoped_actor self{*host.system};
+  int answers = 0;
+  int refusals = 0;
+  for (int i = 0; i < 100; ++i) {
+    self->send(engine, host::Start{waiting("p"), {}});
+  }
+  auto last = self->request(engine, 60s, host::Start{waiting("p"), {}});
+  caf::anon_send_exit(engine, caf::exit_reason::kill);
+  last.receive(
+      [&](const host::Answer<StartedRun>&) { ++answers; },
+      [&](const caf::error& error) { refusals += error == caf::sec::request_timeout ? 0 : 1; });
+  CHECK(answers + refusals == 1);
+}
+
+TEST_CASE("the host's system may end while requests are under way") {
+  for (int round = 0; round < 20; ++round) {
+    HostSystem host;
+    {
+      const auto engine = spawn(host);
+      for (int i = 0; i < 50; ++i) {
+        caf::anon_send(engine, host::Start{waiting("p"), {}});
+      }
+    }
+    host.system.reset();
+    CHECK_FALSE(host.system.has_value());
+  }
+}
+
+TEST_CASE("a subscription of nobody is refused") {
+  HostSystem host;
+  const auto engine = spawn(host);
+  CHECK(code_of(ask<host::Subscribed>(*host.system, engine, host::Subscribe{})) ==
+        ErrorCode::invalid_argument);
+}
+
 }  // namespace stagecall::testing

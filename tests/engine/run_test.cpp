@@ -185,4 +185,22 @@ TEST_CASE("options out of their range are refused, and named") {
   }
 }
 
+TEST_CASE_FIXTURE(EngineFixture, "a report with a request id may be repeated") {
+  Engine engine = open();
+  Pipeline pipeline = waiting("p");
+  pipeline.external("last").after({"go"});
+  const RunId run = value(engine.start(pipeline));
+  const auto report = [&](const std::string& id) {
+    return engine.node_done(run, "go", 1, Outcome::succeeded(), {.request_id = id});
+  };
+  CHECK(value(report("once")));
+  REQUIRE(eventually([&] {
+    const auto other = report({});
+    return !other && other.error().code == ErrorCode::not_waiting;
+  }));
+  CHECK_FALSE(value(report("once")));
+  CHECK(code_of(engine.node_done(run, "last", 0, Outcome::succeeded(), {.force_reason = ""})) ==
+        ErrorCode::invalid_argument);
+}
+
 }  // namespace stagecall::testing

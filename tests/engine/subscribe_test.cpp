@@ -1,10 +1,12 @@
 #include "tests/engine/engine_fixture.hpp"
 #include "tests/support/eventually.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 namespace stagecall::testing {
 namespace {
@@ -138,6 +140,49 @@ TEST_CASE_FIXTURE(EngineFixture,
     CHECK(eventually([&] { return told.has_ended(); }));
   }
   outliving.reset();
+}
+
+TEST_CASE_FIXTURE(EngineFixture, "a subscriber that is kept busy still sees what others record") {
+  EngineOptions busy = options();
+  busy.tick = 50ms;
+  Engine here = value(Engine::open(busy));
+  Engine elsewhere = open();
+  std::atomic<bool> is_seen = false;
+  const Subscription subscription = value(here.subscribe({}, [&](const RunEvent& event) {
+    is_seen = is_seen || (event.run.pipeline == "other" && event.kind == "run_ended");
+  }));
+  CHECK(end_of(elsewhere, value(elsewhere.start(chain_of("other", "noop", {"a"})))) ==
+        RunState::succeeded);
+  // Each of these is news within less than a look.
+  for (int i = 0; i < 500 && !is_seen; ++i) {
+    CHECK(end_of(here, value(here.start(chain_of("here", "noop", {"a"})))) == RunState::succeeded);
+  }
+  CHECK(is_seen);
+}
+
+TEST_CASE_FIXTURE(EngineFixture, "nothing comes after the last place in a history") {
+  Engine engine = open();
+  const RunId run = value(engine.start(chain_of("p", "noop", {"a"})));
+  CHECK(end_of(engine, run) == RunState::succeeded);
+  Told told;
+  const Subscription none =
+      value(engine.subscribe({.run = run, .after = Seq{~std::uint64_t{0}}}, told.callback()));
+  Told whole;
+  const Subscription all = value(engine.subscribe({.run = run}, whole.callback()));
+  REQUIRE(eventually([&] { return whole.has_ended(); }));
+  CHECK(told.events().empty());
+}
+
+TEST_CASE_FIXTURE(EngineFixture, "a subscription and its engine may end at one moment") {
+  for (int round = 0; round < 50; ++round) {
+    auto engine = std::make_optional(open());
+    auto subscription = std::make_optional(value(engine->subscribe({}, [](const RunEvent&) {})));
+    value(engine->start(waiting("p")));
+    std::thread other{[&] { subscription.reset(); }};
+    engine.reset();
+    other.join();
+  }
+  CHECK(value(open().runs()).size() == 1);
 }
 
 }  // namespace stagecall::testing

@@ -1,10 +1,6 @@
-// What the pool does with callables: how they are called, told to end, given up on.
-#include "executors/task_pool.hpp"
-
-#include "platform/system_clock.hpp"
-#include "tests/executors/executor_contract.hpp"
+// What the pool does with callables: how they are called, told to end, and what is said of them.
+#include "tests/executors/task_pool_fixture.hpp"
 #include "tests/support/eventually.hpp"
-#include "tests/support/gate.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +8,6 @@
 #include <atomic>
 #include <cmath>
 #include <condition_variable>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -26,97 +21,7 @@
 using namespace stagecall;
 using namespace stagecall::testing;
 
-namespace {
-
-NodeSpec task(std::string name, std::string params = "") {
-  return {.id = "node", .action = TaskAction{std::move(name)}, .params = std::move(params)};
-}
-
-/// Returns when told to.
-void wait_for_stop(TaskContext& context) {
-  Gate gate;
-  const std::stop_callback open{context.stop_token(), [&] { gate.open(); }};
-  gate.wait();
-}
-
-void leave(TaskContext& context, std::string json) {
-  if (const auto left = context.output(std::move(json)); !left) {
-    context.fail(left.error().message);
-  }
-}
-
-Outcome failed(std::string error) {
-  return {.kind = OutcomeKind::failed, .error = std::move(error)};
-}
-
-const Outcome kNotLaunched{.kind = OutcomeKind::not_launched, .error = "not launched"};
-
-struct FixedInputs final : AttemptInputs {
-  Result<std::map<std::string, std::string>> read() const override {
-    if (reads++ == 0) {
-      return fail(ErrorCode::store_unavailable, "busy");
-    }
-    return std::map<std::string, std::string>{{"before", "[1]"}};
-  }
-  mutable std::atomic<int> reads = 0;
-};
-
-struct ManualClock final : Clock {
-  WallTime wall() const override { return WallTime{0ms}; }
-  BootTime boot() const override { return BootTime{Duration{now.load()}}; }
-  std::atomic<Duration::rep> now = 0;
-};
-
-/// The gate is shared: a call that is abandoned may return when the fixture is gone.
-struct Fixture {
-  SystemClock clock;
-  ReportLog log;
-  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
-  std::unique_ptr<TaskPool> pool;
-
-  Fixture() { open(4, clock); }
-  ~Fixture() { gate->open(); }
-
-  void open(unsigned threads_max, const Clock& on) {
-    pool = std::make_unique<TaskPool>(on, threads_max);
-    REQUIRE(pool->open(log));
-    REQUIRE(pool->add("noop", [](TaskContext&) {}));
-    REQUIRE(pool->add("obedient", wait_for_stop));
-    REQUIRE(pool->add("stuck", [gate = gate](TaskContext&) { gate->wait(); }));
-  }
-
-  AttemptKey start(NodeSpec node) const {
-    const Launch launch = launch_of(std::move(node));
-    pool->submit({launch});
-    return launch.key;
-  }
-
-  AttemptKey start_running(NodeSpec node) {
-    AttemptKey key = start(std::move(node));
-    REQUIRE(log.wait_for<SaysRunning>(key));
-    return key;
-  }
-
-  SaysEnded end_of(const AttemptKey& key) {
-    const auto end = log.wait_for<SaysEnded>(key);
-    REQUIRE(end);
-    return *end;
-  }
-
-  SaysEnded run(const std::string& name, Task callable) {
-    REQUIRE(pool->add(name, std::move(callable)));
-    return end_of(start(task(name)));
-  }
-};
-
-std::size_t count_threads() {
-  const std::filesystem::directory_iterator all{"/proc/self/task"};
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
-
-}  // namespace
-
-TEST_CASE_FIXTURE(Fixture, "the task pool keeps the contract of executors") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "the task pool keeps the contract of executors") {
   CHECK(pool->name() == "task");
   check_executor_contract({.open = [this](ReportSink& sink) -> Result<std::unique_ptr<Executor>> {
                              auto fresh = std::make_unique<TaskPool>(clock, 3);
@@ -129,7 +34,7 @@ TEST_CASE_FIXTURE(Fixture, "the task pool keeps the contract of executors") {
                            .dies_with_process = true});
 }
 
-TEST_CASE_FIXTURE(Fixture, "a name is taken once, and ill-formed ones are refused") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "a name is taken once, and ill-formed ones are refused") {
   const auto none = [](TaskContext&) {};
   CHECK(pool->add(std::string(255, 'x'), none));
   for (const std::string& name : {std::string{}, std::string(256, 'x'), std::string{"a\nb"},
@@ -149,7 +54,7 @@ TEST_CASE_FIXTURE(Fixture, "a name is taken once, and ill-formed ones are refuse
   CHECK(pool->can_run(task("noop")));
 }
 
-TEST_CASE_FIXTURE(Fixture, "a task sees its attempt, its params and its inputs") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "a task sees its attempt, its params and its inputs") {
   const Launch launch = launch_of(task("look", R"({"a":1})"));
   const auto inputs = std::make_shared<FixedInputs>();
   Launch with_inputs = launch_of(task("read"));
@@ -172,7 +77,7 @@ TEST_CASE_FIXTURE(Fixture, "a task sees its attempt, its params and its inputs")
   CHECK(inputs->reads == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "an output is JSON of at most 64 KiB, the last one counts") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "an output is JSON of at most 64 KiB, the last one counts") {
   const std::string longest = '"' + std::string(65'534, 'x') + '"';
   Result<void> ill;
   Result<void> too_long;
@@ -191,7 +96,7 @@ TEST_CASE_FIXTURE(Fixture, "an output is JSON of at most 64 KiB, the last one co
         }) == SaysEnded{failed("no")});
 }
 
-TEST_CASE_FIXTURE(Fixture, "an exception of any kind fails its attempt and no other") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "an exception of any kind fails its attempt and no other") {
   struct Silent final : std::exception {
     const char* what() const noexcept override { return nullptr; }
   };
@@ -208,7 +113,7 @@ TEST_CASE_FIXTURE(Fixture, "an exception of any kind fails its attempt and no ot
   CHECK(end_of(start(task("noop"))).outcome == Outcome{});
 }
 
-TEST_CASE_FIXTURE(Fixture, "the text of a failure is bounded, UTF-8 and never empty") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "the text of a failure is bounded, UTF-8 and never empty") {
   CHECK(run("bytes",
             [](TaskContext& context) {
               context.fail(
@@ -223,7 +128,7 @@ TEST_CASE_FIXTURE(Fixture, "the text of a failure is bounded, UTF-8 and never em
   CHECK(much == failed(std::string(4'096, 'x')));
 }
 
-TEST_CASE_FIXTURE(Fixture, "R7: progress is clamped, and told only when it moved") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "R7: progress is clamped, and told only when it moved") {
   const AttemptKey key = start(task("noop"));
   end_of(key);
   const AttemptKey slow = next_key();
@@ -250,7 +155,7 @@ TEST_CASE_FIXTURE(Fixture, "R7: progress is clamped, and told only when it moved
                                                  SaysEnded{}});
 }
 
-TEST_CASE_FIXTURE(Fixture, "progress in a tight loop does not flood the sink") {
+TEST_CASE_FIXTURE(TaskPoolFixture, "progress in a tight loop does not flood the sink") {
   const AttemptKey key = next_key();
   REQUIRE(pool->add("tight", [](TaskContext& context) {
     for (int i = 0; i <= 100'000; ++i) {
@@ -264,7 +169,8 @@ TEST_CASE_FIXTURE(Fixture, "progress in a tight loop does not flood the sink") {
   CHECK(news.at(news.size() - 2) == AttemptNews{SaysProgress{1}});
 }
 
-TEST_CASE_FIXTURE(Fixture, "a stop is told with its reason, and what heeds it has not failed") {
+TEST_CASE_FIXTURE(TaskPoolFixture,
+                  "a stop is told with its reason, and what heeds it has not failed") {
   struct Case {
     std::string name;
     Task callable;
@@ -300,7 +206,8 @@ TEST_CASE_FIXTURE(Fixture, "a stop is told with its reason, and what heeds it ha
   CHECK(pool->abandoned() == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what finds no thread waits in order, and ends at once when cancelled") {
+TEST_CASE_FIXTURE(TaskPoolFixture,
+                  "what finds no thread waits in order, and ends at once when cancelled") {
   open(1, clock);
   std::mutex mutex;
   std::vector<std::string> order;
@@ -323,7 +230,8 @@ TEST_CASE_FIXTURE(Fixture, "what finds no thread waits in order, and ends at onc
   CHECK(order == std::vector<std::string>{"1", "3"});
 }
 
-TEST_CASE_FIXTURE(Fixture, "the clock is compared again when a thread takes the attempt up") {
+TEST_CASE_FIXTURE(TaskPoolFixture,
+                  "the clock is compared again when a thread takes the attempt up") {
   ManualClock manual;
   open(1, manual);
   const AttemptKey first = start_running(task("stuck"));
@@ -340,30 +248,7 @@ TEST_CASE_FIXTURE(Fixture, "the clock is compared again when a thread takes the 
   pool.reset();
 }
 
-TEST_CASE_FIXTURE(Fixture, "a task that ignores its stop is abandoned, and its thread replaced") {
-  open(1, clock);
-  const AttemptKey stuck = start_running(task("stuck"));
-  const AttemptKey next = start(task("noop"));
-  pool->cancel({{stuck, CancelReason::timeout, 0ms}});
-  CHECK(end_of(next).outcome == Outcome{});
-  CHECK(pool->abandoned() == 1);
-  pool->query({{stuck, "ours"}});
-  CHECK(log.wait_for<SaysAlive>(stuck));
-  CHECK(log.of(stuck) == std::vector<AttemptNews>{SaysRunning{}, SaysAlive{}});
-  // The replacement is one thread: the pool is as wide as before.
-  const AttemptKey second = start_running(task("obedient"));
-  const AttemptKey third = start(task("noop"));
-  pool->query({{third, "ours"}});
-  CHECK(log.wait_for<SaysAlive>(third));
-  gate->open();
-  CHECK(end_of(stuck).outcome.kind == OutcomeKind::timed_out);
-  CHECK(pool->abandoned() == 0);
-  CHECK(log.of(third) == std::vector<AttemptNews>{SaysAlive{}});
-  pool->cancel({{second, CancelReason::stop, 60s}});
-  CHECK(end_of(third).outcome == Outcome{});
-}
-
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(TaskPoolFixture,
                   "a close leaves what is stuck, which may return after the pool is gone") {
   const AttemptKey stuck = start_running(task("stuck"));
   const AttemptKey obedient = start_running(task("obedient"));
@@ -387,40 +272,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(log.calls() == calls);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a stop callback that does not return holds up no report and no close") {
-  REQUIRE(pool->add("selfish", [gate = gate](TaskContext& context) {
-    const std::stop_callback held{context.stop_token(), [&] { gate->wait(); }};
-    gate->wait();
-  }));
-  const AttemptKey key = start_running(task("selfish"));
-  pool->cancel({{key, CancelReason::stop, 60s}});
-  CHECK(end_of(start(task("noop"))).outcome == Outcome{});
-  pool->close(20ms);
-  CHECK(pool->abandoned() == 1);
-}
-
-TEST_CASE_FIXTURE(Fixture, "a close leaves no thread when all heed it") {
-  pool.reset();
-  const std::size_t threads = count_threads();
-  open(4, clock);
-  const AttemptKey running = start_running(task("obedient"));
-  end_of(start(task("noop")));
-  CHECK(count_threads() <= threads + 4);
-  pool->close(60s);
-  CHECK(end_of(running).outcome.kind == OutcomeKind::interrupted);
-  CHECK(eventually([&] { return count_threads() <= threads; }));
-}
-
-TEST_CASE_FIXTURE(Fixture, "a close interrupts what still waits, unlaunched") {
-  open(1, clock);
-  start_running(task("obedient"));
-  const AttemptKey waits = start(task("noop"));
-  pool->close(60s);
-  CHECK(log.of(waits) == std::vector<AttemptNews>{SaysEnded{
-                             {.kind = OutcomeKind::interrupted, .error = "interrupted"}}});
-}
-
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(TaskPoolFixture,
                   "R13: 10,000 tasks end, none stuck or twice, though sooner than submit") {
   std::vector<Launch> launches;
   std::vector<AttemptKey> keys;
@@ -446,7 +298,7 @@ TEST_CASE_FIXTURE(Fixture,
 namespace {
 
 /// What one of many threads does with the pool, all calls at once with the others'.
-void use_pool(Fixture& fixture, int thread, std::vector<AttemptKey>& keys) {
+void use_pool(TaskPoolFixture& fixture, int thread, std::vector<AttemptKey>& keys) {
   TaskPool& pool = *fixture.pool;
   for (int i = 0; i < 50; ++i) {
     const std::string name = std::to_string(thread) + '-' + std::to_string(i);
@@ -471,7 +323,8 @@ void use_pool(Fixture& fixture, int thread, std::vector<AttemptKey>& keys) {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "E6: 16 threads use the pool at once, and every attempt ends once") {
+TEST_CASE_FIXTURE(TaskPoolFixture,
+                  "E6: 16 threads use the pool at once, and every attempt ends once") {
   std::vector<std::vector<AttemptKey>> keys(16);
   std::vector<std::thread> threads;
   threads.reserve(keys.size());

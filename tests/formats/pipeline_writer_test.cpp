@@ -125,6 +125,24 @@ TEST_CASE("canonical text leaves out defaults and blanks and keeps its member or
         R"({"id":"b","after":["a"],"task":"t","params":{}},{"id":"c","external":true}]})");
 }
 
+TEST_CASE("a value of an enum that is none of its own is refused, and read from nowhere") {
+  const auto refused = [](const auto& spoil) {
+    PipelineSpec spec{.name = "p", .nodes = {{.id = "a", .action = CommandAction{{"true"}}}}};
+    spoil(spec);
+    const auto checked = Pipeline{std::move(spec)}.check();
+    REQUIRE_FALSE(checked);
+    REQUIRE(checked.error().problems.size() == 1);
+    return checked.error().problems.front().value;
+  };
+  CHECK(refused([](PipelineSpec& spec) { spec.nodes[0].trigger = static_cast<Trigger>(77); }) ==
+        "\"77\"");
+  CHECK(refused([](PipelineSpec& spec) { spec.on_failure = static_cast<OnFailure>(9); }) ==
+        "\"9\"");
+  CHECK(refused([](PipelineSpec& spec) {
+          spec.nodes[0].action = CommandAction{{"true"}, static_cast<CommandExecutor>(200)};
+        }) == "\"200\"");
+}
+
 TEST_CASE("what is written reads back the same, and is written the same again") {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     CAPTURE(seed);
