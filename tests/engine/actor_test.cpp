@@ -138,16 +138,20 @@ TEST_CASE("who asks while the engine's actor ends is answered all the same") {
 }
 
 TEST_CASE("the host's system may end while requests are under way") {
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<bool> has_ended = false;
     HostSystem host;
     {
       const auto engine = spawn(host);
-      for (int i = 0; i < 50; ++i) {
-        caf::anon_send(engine, host::Start{waiting("p"), {}});
+      const auto subscriber = host.system->spawn(wait_for_end, &has_ended);
+      caf::anon_send(engine, host::Subscribe{{}, subscriber});
+      caf::anon_send(engine, host::Start{waiting("p"), {}});
+      if (round % 3 == 0) {
+        caf::anon_send_exit(engine, caf::exit_reason::kill);
       }
     }
     host.system.reset();
-    CHECK_FALSE(host.system.has_value());
+    CHECK_FALSE(has_ended);
   }
 }
 

@@ -41,11 +41,14 @@ class NotingExecutor final : public Executor {
     }
   }
   void acknowledge(std::vector<AttemptKey>) override { note("acknowledge"); }
+  /// Slow as well.
   void close(Duration) override {
     note("close");
     for (const AttemptKey& key : running_) {
       sink_->report({{key, SaysEnded{{.kind = OutcomeKind::interrupted, .error = "closed"}}}});
     }
+    std::unique_lock lock{mutex_};
+    changed_.wait_for(lock, 300ms, [this] { return calls_.back() != "close"; });
   }
 
   std::vector<std::string> calls() {
