@@ -32,7 +32,7 @@ class RunVerifier {
   std::shared_ptr<const Definition> definition(const RunRow& row);
   std::vector<Pass> decode(const std::vector<RawPass>& history);
   void check_row(const StoredRun& stored, const PipelineState& state);
-  void check_leftovers(const std::vector<Pass>& passes);
+  void check_leftovers(const HistoryCheck& check);
   void blame(Seq seq, std::string rule, std::string text) {
     verification_.violations.push_back({run_, {seq, std::move(rule), std::move(text)}});
   }
@@ -63,7 +63,7 @@ void RunVerifier::verify() {
     verification_.violations.push_back({run_, violation});
   }
   if (decoded_all_ && check.is_whole()) {
-    check_leftovers(passes);
+    check_leftovers(check);
     check_row(*stored, check.state());
     for (std::string& broken : broken_invariants(check.state())) {
       blame(check.state().run().last_seq, "invariant", std::move(broken));
@@ -169,16 +169,7 @@ void RunVerifier::check_row(const StoredRun& stored, const PipelineState& state)
   }
 }
 
-/// Whether the event ended that attempt without anybody's word.
-bool leaves(const Event& event, const AttemptMark& mark) {
-  const auto* ended = std::get_if<AttemptEnded>(&event);
-  const auto* forced = std::get_if<NodeForced>(&event);
-  return (ended != nullptr && !ended->confirmed && ended->node == mark.node &&
-          ended->attempt == mark.attempt) ||
-         (forced != nullptr && forced->node == mark.node);
-}
-
-void RunVerifier::check_leftovers(const std::vector<Pass>& passes) {
+void RunVerifier::check_leftovers(const HistoryCheck& check) {
   const auto leftovers = store_.leftovers(run_);
   if (!leftovers) {
     blame(Seq{0}, "unreadable", leftovers.error().message);
@@ -186,11 +177,7 @@ void RunVerifier::check_leftovers(const std::vector<Pass>& passes) {
   }
   verification_.leftovers += leftovers->size();
   for (const Leftover& leftover : *leftovers) {
-    const bool is_known = std::ranges::any_of(passes, [&](const Pass& pass) {
-      return std::ranges::any_of(pass.events,
-                                 [&](const Event& event) { return leaves(event, leftover.mark); });
-    });
-    if (!is_known) {
+    if (!check.has_left(leftover.mark)) {
       blame(Seq{0}, "leftover",
             "attempt " + std::to_string(leftover.mark.attempt.value) + " of node " +
                 std::to_string(leftover.mark.node.value) +

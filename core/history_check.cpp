@@ -36,6 +36,13 @@ void HistoryCheck::check_place(const Pass& pass) {
         blame(pass, "nonce", "two attempts have the same nonce");
       }
     }
+    if (const auto* ended = std::get_if<AttemptEnded>(&event);
+        ended != nullptr && !ended->confirmed) {
+      unconfirmed_.emplace(ended->node, ended->attempt);
+    }
+    if (const auto* forced = std::get_if<NodeForced>(&event)) {
+      forced_.insert(forced->node);
+    }
     opens_term = opens_term || std::holds_alternative<TermOpened>(event);
   }
   if (opens_term != (pass.term > last_term_)) {
@@ -43,6 +50,10 @@ void HistoryCheck::check_place(const Pass& pass) {
           opens_term ? "term " + std::to_string(pass.term.value) + " is opened a second time"
                      : "term " + std::to_string(pass.term.value) + " writes without being opened");
   }
+}
+
+bool HistoryCheck::has_left(const AttemptMark& mark) const {
+  return unconfirmed_.contains({mark.node, mark.attempt}) || forced_.contains(mark.node);
 }
 
 void HistoryCheck::check_events(const Pass& pass) {

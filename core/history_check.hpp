@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace stagecall {
@@ -30,6 +32,8 @@ class HistoryCheck {
 
   const std::vector<Violation>& violations() const { return violations_; }
   const PipelineState& state() const { return state_; }
+  /// Whether it ended that attempt without anybody's word: only then may it be a leftover.
+  bool has_left(const AttemptMark& mark) const;
   std::uint64_t events() const { return events_; }
   /// The fold reached the last pass taken.
   bool is_whole() const { return whole_; }
@@ -42,6 +46,8 @@ class HistoryCheck {
   PipelineState state_;
   std::vector<Violation> violations_;
   std::unordered_set<std::uint64_t> nonces_;
+  std::set<std::pair<NodeIndex, Attempt>> unconfirmed_;
+  std::set<NodeIndex> forced_;
   Seq last_seq_;
   Term last_term_;
   std::uint64_t events_ = 0;

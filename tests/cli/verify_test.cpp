@@ -118,6 +118,39 @@ TEST_CASE_FIXTURE(VerifyFixture, "verify misses a pass that was deleted") {
   }
 }
 
+TEST_CASE_FIXTURE(VerifyFixture, "T14: leftovers are shown and counted, and must have a cause") {
+  const auto list_first_attempt = [](sqlite3* db) {
+    execute(db, "INSERT INTO leftover VALUES (1, 0, 1, 7, 'gone', 1700000000000)");
+  };
+  SUBCASE("one that the history left") {
+    damage([&](sqlite3* db) {
+      auto passes = read_passes(db);
+      for (Pass& pass : passes) {
+        for (Event& event : pass.events) {
+          if (auto* ended = std::get_if<AttemptEnded>(&event); ended != nullptr) {
+            ended->confirmed = ended->attempt.value != 1;
+          }
+        }
+      }
+      write_passes(db, passes);
+      list_first_attempt(db);
+    });
+    const auto verified = call_json({"verify"}, 0);
+    CHECK(verified["violations"].empty());
+    CHECK(verified["leftovers"] == 1);
+    CHECK(contains(call({"verify"}).out, "1 leftovers"));
+    const auto listed = call_json({"status", "p/1"}, 0)["leftovers"];
+    REQUIRE(listed.size() == 1);
+    CHECK(listed[0]["node"] == "only");
+    CHECK(listed[0]["attempt"] == 1);
+    CHECK(listed[0]["custodian"] == "gone");
+  }
+  SUBCASE("one that it did not") {
+    damage(list_first_attempt);
+    CHECK(broken_rules() == std::vector<std::string>{"leftover"});
+  }
+}
+
 TEST_CASE_FIXTURE(VerifyFixture, "verify finds an attempt whose number was changed") {
   damage([](sqlite3* db) {
     auto passes = read_passes(db);
