@@ -223,15 +223,18 @@ TEST_CASE("T8: reports at the very moment in which the run is let go are not los
   CHECK(world.inbox_rows(run) == 0);
 }
 
-TEST_CASE("R2: an end that comes when nobody waits for it any more is still acknowledged") {
+TEST_CASE("R2: an end that comes when its attempt was given up is still acknowledged") {
   World world;
-  const RunId run = world.start(pipeline("p", {task("a")}));
+  NodeSpec given_up = task("a");
+  given_up.lost_after = 1s;
+  given_up.retry = lost_at_most(0);
+  const RunId run = world.start(pipeline("p", {given_up}));
   world.run();
   const AttemptKey key = world.executor().launches.front().key;
-  World::value(world.put(run, StopInput{"asked"}));
-  world.advance(15s);
-  REQUIRE(world.state(run) == RunState::stopped);  // its grace is over, unconfirmed
-  world.executor().acknowledged.clear();
+  world.executor().report(key, SaysAbsent{});
+  world.advance(3s);
+  REQUIRE(world.state(run) == RunState::failed);
+  world.executor().acknowledged.clear();  // of an attempt that had not ended: it changed nothing
   world.executor().end("a");
   world.run();
   CHECK(world.executor().acknowledged == std::vector<AttemptKey>{key});
