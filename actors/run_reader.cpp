@@ -121,4 +121,19 @@ RunReport report_run(Store& store, const RunRow& row, WallTime now, ReportDepth 
   return report;
 }
 
+Result<void> read_on(Store& store, const RunId& run, Seq& seen,
+                     const std::function<void(const Pass&, const Event&)>& take) {
+  const auto passes = store.history(run, seen);
+  if (!passes) {
+    return tl::unexpected<Error>{passes.error()};
+  }
+  for (const StoredPass& stored : *passes) {
+    seen = stored.pass.seq;
+    for (const Event& event : stored.pass.events) {
+      take(stored.pass, event);
+    }
+  }
+  return {};
+}
+
 }  // namespace stagecall

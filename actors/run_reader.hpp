@@ -8,6 +8,7 @@
 #include "stagecall/run.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,5 +50,9 @@ enum class ReportDepth : std::uint8_t {
 
 RunReport report_run(Store& store, const RunRow& row, WallTime now,
                      ReportDepth depth = ReportDepth::nodes);
+
+/// Tells `take` each event after the pass `seen`, which moves on with them.
+Result<void> read_on(Store& store, const RunId& run, Seq& seen,
+                     const std::function<void(const Pass&, const Event&)>& take);
 
 }  // namespace stagecall

@@ -23,17 +23,8 @@ class AttemptSearch {
 
   /// Reads on in the run's history.
   Result<void> look(const RunRow& row) {
-    const auto passes = store_.history(row.run, seen_);
-    if (!passes) {
-      return tl::unexpected<Error>{passes.error()};
-    }
-    for (const StoredPass& stored : *passes) {
-      seen_ = stored.pass.seq;
-      for (const Event& event : stored.pass.events) {
-        take(row.run, event);
-      }
-    }
-    return {};
+    return read_on(store_, row.run, seen_,
+                   [&](const Pass&, const Event& event) { take(row.run, event); });
   }
 
   /// In order.

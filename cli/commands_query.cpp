@@ -45,17 +45,9 @@ class HistoryTeller {
     if (row.last_seq == told_) {
       return {};
     }
-    const auto passes = store_.history(row.run, told_);
-    if (!passes) {
-      return tl::unexpected<Error>{passes.error()};
-    }
-    for (const StoredPass& stored : *passes) {
-      told_ = stored.pass.seq;
-      for (const Event& event : stored.pass.events) {
-        write(lines_.take(stored.pass, event));
-      }
-    }
-    return {};
+    return read_on(store_, row.run, told_, [this](const Pass& pass, const Event& event) {
+      write(lines_.take(pass, event));
+    });
   }
 
  private:

@@ -31,23 +31,8 @@ class RedisFixture : public SystemFixture {
     return arguments;
   }
 
-  /// A chain of commands that wait for the file `go` of the test.
-  std::string gated_chain(const std::string& name, int length) {
-    nlohmann::json pipeline{{"pipeline", name}, {"nodes", nlohmann::json::array()}};
-    for (int node = 0; node < length; ++node) {
-      nlohmann::json after = nlohmann::json::array();
-      if (node > 0) {
-        after.push_back("n" + std::to_string(node - 1));
-      }
-      pipeline["nodes"].push_back({{"id", "n" + std::to_string(node)},
-                                   {"after", std::move(after)},
-                                   {"command", logged_command(log_path(), until("go"))}});
-    }
-    return file(name + ".json", pipeline.dump());
-  }
-  /// Shell words that wait for a file of the test.
-  std::string until(const std::string& name) const {
-    return "while [ ! -e '" + path(name) + "' ]; do sleep 0.02; done";
+  std::string gated_file(const std::string& name, int length) {
+    return file(name + ".json", gated_chain(name, length).dump());
   }
 
   std::vector<std::string> keys() const {

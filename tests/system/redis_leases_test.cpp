@@ -8,7 +8,7 @@ namespace {
 
 TEST_CASE_FIXTURE(RedisFixture,
                   "a run on leases in Redis has one key there, with a TTL, until its end") {
-  const auto running = launch(run_of(gated_chain("p", 2)));
+  const auto running = launch(run_of(gated_file("p", 2)));
   REQUIRE(eventually_logged("start", 1));
   const auto held = keys();
   REQUIRE(held.size() == 1);
@@ -28,7 +28,7 @@ TEST_CASE_FIXTURE(RedisFixture,
 }
 
 TEST_CASE_FIXTURE(RedisFixture, "H8: of two processes on leases in Redis one schedules a run") {
-  const std::string pipeline = gated_chain("p", 3);
+  const std::string pipeline = gated_file("p", 3);
   const auto first = launch(run_of(pipeline));
   REQUIRE(eventually_logged("start", 1));
   const auto second = launch(run_of(pipeline, {"--log-level", "debug"}));
@@ -43,7 +43,7 @@ TEST_CASE_FIXTURE(RedisFixture, "H8: of two processes on leases in Redis one sch
 
 TEST_CASE_FIXTURE(RedisFixture,
                   "P1: leases in Redis: a killed holder's run is taken over after a ttl") {
-  const std::string pipeline = gated_chain("p", 2);
+  const std::string pipeline = gated_file("p", 2);
   const auto holder = launch(run_of(pipeline));
   REQUIRE(eventually_logged("start", 1));
   const auto joined = launch(run_of(pipeline));
@@ -61,7 +61,7 @@ TEST_CASE_FIXTURE(RedisFixture,
 
 TEST_CASE_FIXTURE(RedisFixture,
                   "T9: who names other leases than a live engine is refused, both named") {
-  const std::string pipeline = gated_chain("p", 1);
+  const std::string pipeline = gated_file("p", 1);
   const auto running = launch(run_of(pipeline));
   REQUIRE(eventually_logged("start", 1));
   const auto refused = [&](const std::vector<std::string>& arguments, const std::string& other) {
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(RedisFixture,
 }
 
 TEST_CASE_FIXTURE(RedisFixture, "T9: of two replicas of one name the second is refused") {
-  const auto running = launch(run_of(gated_chain("p", 1), {"--replica", "one"}));
+  const auto running = launch(run_of(gated_file("p", 1), {"--replica", "one"}));
   REQUIRE(eventually_logged("start", 1));
   const auto error =
       call_json(run_of(file("q.json", one_node("q", R"("external":true)")), {"--replica", "one"}),
@@ -103,7 +103,7 @@ TEST_CASE_FIXTURE(RedisFixture,
                   "L21: a run begun while Redis is away waits, says so, and goes on") {
   redis.stop();
   file("go", "");
-  const auto running = launch(run_of(gated_chain("p", 2)));
+  const auto running = launch(run_of(gated_file("p", 2)));
   REQUIRE(eventually([&] { return contains(running->err_so_far(), "p/1 waits: leases"); }));
   REQUIRE(eventually([&] { return status_member("p", "parked").is_string(); }));
   CHECK(call_json({"status", "p"}, 0)["status"] == "running");
@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(RedisFixture,
                   "X8: a wrong password ends with 4 and shows nowhere, as does a right one") {
   redis.restart({"--requirepass", "right-secret"});
   redis.set_password("right-secret");
-  const std::string pipeline = gated_chain("p", 1);
+  const std::string pipeline = gated_file("p", 1);
   const auto with = [&](const std::string& password) {
     return "redis://:" + password + "@" + server();
   };

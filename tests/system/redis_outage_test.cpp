@@ -25,7 +25,7 @@ TEST_CASE_FIXTURE(
     CAPTURE(is_gone);
     std::filesystem::remove(log_path());
     std::filesystem::remove(path("go"));
-    const auto running = launch(run_of(gated_chain("p", 3)));
+    const auto running = launch(run_of(gated_file("p", 3)));
     REQUIRE(eventually_logged("start", 1));
     if (is_gone) {
       redis.kill();
@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(RedisFixture, "T2: a deadline acts while Redis is away, and co
 TEST_CASE_FIXTURE(
     RedisFixture,
     "T1: FLUSHALL under two replicas: one holds the run again, its command runs once") {
-  const std::string pipeline = gated_chain("p", 2);
+  const std::string pipeline = gated_file("p", 2);
   const auto first = launch(run_of(pipeline));
   REQUIRE(eventually_logged("start", 1));
   const auto second = launch(run_of(pipeline));

@@ -18,20 +18,7 @@ TEST_CASE_FIXTURE(ReplicaFixture, "R3: twenty starts at once beside two replicas
   const auto a = serve("a");
   const auto b = serve("b");
   const std::string pipeline = file("p.json", gated_chain("chain", 2).dump());
-  std::vector<std::unique_ptr<ChildProcess>> starts;
-  for (int start = 0; start < 20; ++start) {
-    starts.push_back(launch({"start", pipeline, "--json"}));
-  }
-  int created = 0;
-  for (const auto& start : starts) {
-    const ChildEnd end = start->wait();
-    INFO(end.out << end.err);
-    CHECK(end.exit_code == 0);
-    const auto value = nlohmann::json::parse(end.out, nullptr, false);
-    REQUIRE(value.is_object());
-    created += value["created"] == true ? 1 : 0;
-  }
-  CHECK(created == 1);
+  CHECK(created_by_twenty_starts(pipeline) == 1);
   file("go", "");
   CHECK(call({"wait", "chain"}).exit_code == 0);
   CHECK(all_runs().size() == 1);

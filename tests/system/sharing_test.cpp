@@ -30,21 +30,7 @@ TEST_CASE_FIXTURE(SystemFixture,
 
 TEST_CASE_FIXTURE(SystemFixture, "R3: twenty starts at once make one run") {
   const std::string pipeline = file("p.json", one_node("p", R"("external":true)"));
-  std::vector<std::unique_ptr<ChildProcess>> starts;
-  for (int start = 0; start < 20; ++start) {
-    starts.push_back(launch({"start", pipeline, "--json"}));
-  }
-  int created = 0;
-  for (const auto& start : starts) {
-    const ChildEnd end = start->wait();
-    INFO(end.out << end.err);
-    CHECK(end.exit_code == 0);
-    const auto value = nlohmann::json::parse(end.out, nullptr, false);
-    REQUIRE(value.is_object());
-    CHECK(value["iteration"] == 1);
-    created += value["created"] == true ? 1 : 0;
-  }
-  CHECK(created == 1);
+  CHECK(created_by_twenty_starts(pipeline) == 1);
   CHECK(call_json({"status"}, 0)["runs"].size() == 1);
   check_verified();
 }

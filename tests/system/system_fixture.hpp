@@ -7,6 +7,7 @@
 #include "tests/system/run_log.hpp"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -51,15 +52,38 @@ class SystemFixture : public CliFixture {
   /// A chain of commands that each wait for a file of the test: `go` lets all pass.
   nlohmann::json gated_chain(const std::string& pipeline, int length) const {
     nlohmann::json chain{{"pipeline", pipeline}, {"nodes", nlohmann::json::array()}};
-    const std::string body = "while [ ! -e '" + path("go") + "' ]; do sleep 0.02; done";
     for (int node = 0; node < length; ++node) {
       chain["nodes"].push_back(
           {{"id", "n" + std::to_string(node)},
            {"after", node == 0 ? nlohmann::json::array()
                                : nlohmann::json::array({"n" + std::to_string(node - 1)})},
-           {"command", logged_command(log_path(), body)}});
+           {"command", logged_command(log_path(), until("go"))}});
     }
     return chain;
+  }
+
+  /// Shell words that wait for a file of the test.
+  std::string until(const std::string& name) const {
+    return "while [ ! -e '" + path(name) + "' ]; do sleep 0.02; done";
+  }
+
+  /// Twenty processes start the file at once: how many of them say that they made the run.
+  int created_by_twenty_starts(const std::string& pipeline) {
+    std::vector<std::unique_ptr<ChildProcess>> starts;
+    for (int start = 0; start < 20; ++start) {
+      starts.push_back(launch({"start", pipeline, "--json"}));
+    }
+    int created = 0;
+    for (const auto& start : starts) {
+      const ChildEnd end = start->wait();
+      INFO(end.out << end.err);
+      CHECK(end.exit_code == 0);
+      const auto value = nlohmann::json::parse(end.out, nullptr, false);
+      REQUIRE(value.is_object());
+      CHECK(value["iteration"] == 1);
+      created += value["created"] == true ? 1 : 0;
+    }
+    return created;
   }
 
   /// No rule was broken, by history alone.
