@@ -104,6 +104,26 @@ TEST_CASE("L5: a replica that adopts only what it started takes its own run back
   CHECK(world.row(run).term == Term{2});
 }
 
+TEST_CASE("leases are renewed only while the store answers: who cannot record lets them end") {
+  World world;
+  const RunId run = world.start(pipeline("p", {external("gate")}));
+  world.advance(30s);
+  auto& a = world.replica();
+  const std::size_t renewed = a.leases->renewals.size();
+  CHECK(renewed > 0);
+  caf::anon_send_exit(a.actors->colleagues.store, caf::exit_reason::kill);
+  world.advance(a.settings->lease_ttl);
+  const std::size_t renewed_in_doubt = a.leases->renewals.size();
+  CHECK(renewed_in_doubt > renewed);
+  world.advance(a.settings->lease_ttl * 3);
+  CHECK(a.leases->renewals.size() <= renewed_in_doubt + 1);
+  CHECK(world.count(a.actors->colleagues.lock_manager, "store_silent") > 0);
+  auto& b = world.add_replica("b");
+  world.advance(10s);
+  CHECK(world.runs(b).size() == 1);
+  CHECK(world.row(run).term == Term{2});
+}
+
 TEST_CASE("H8: of two replicas only one schedules a run, the other skips and counts it") {
   World world;
   auto& b = world.add_replica("b");

@@ -122,6 +122,18 @@ TEST_CASE("a removed run leaves nothing, an unknown one changes nothing") {
   CHECK(pool.free() == 2);
 }
 
+TEST_CASE("a run gives back no more slots than it was granted") {
+  SlotPool pool{3};
+  pool.want(run("a"), thin(1));
+  pool.want(run("b"), thin(1));
+  pool.grant();
+  pool.give_back(run("a"), 5);
+  pool.give_back(run("a"), 1);
+  CHECK(pool.free() == 2);
+  CHECK(pool.granted(run("a")) == 0);
+  CHECK(pool.granted(run("b")) == 1);
+}
+
 TEST_CASE("slots are conserved and none is idle while its head fits, for any order of calls") {
   constexpr std::uint32_t kSlots = 16;
   for (std::uint32_t seed = 1; seed <= 50; ++seed) {
