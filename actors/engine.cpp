@@ -3,6 +3,7 @@
 
 #include "actors/attempt_inputs.hpp"
 #include "actors/engine_body.hpp"
+#include "actors/holder.hpp"
 #include "actors/run_reader.hpp"
 #include "core/admission.hpp"
 #include "core/explain.hpp"
@@ -154,9 +155,10 @@ Result<RunStatus> Engine::status(const RunId& run) {
   // An end is durable before the run's actor knows of its commit: then the store is ahead of it.
   const auto stored = read_row(body_->reader(), run);
   const bool has_ended = stored && is_terminal(stored->summary.state);
-  if (auto held = has_ended ? std::nullopt : body_->held_status(condition)) {
-    return *std::move(held);
+  if (auto held = has_ended ? std::nullopt : body_->view(run, condition)) {
+    return std::move(held->status);
   }
+  const auto elsewhere = stored ? body_->view_elsewhere(*stored) : std::nullopt;
   return body_->reader().with([&](Store& store) -> Result<RunStatus> {
     const auto row = store.run(run);
     if (!row) {
@@ -164,6 +166,9 @@ Result<RunStatus> Engine::status(const RunId& run) {
     }
     RunReport report = report_run(store, *row, body_->clock().wall());
     RunStatus& status = report.status;
+    if (elsewhere) {
+      add_held(*elsewhere, status);
+    }
     status.quarantined = condition.quarantined.empty() ? report.quarantined : condition.quarantined;
     if (!is_terminal(status.state) && !condition.lacking.empty()) {
       status.parked = "no executor here runs " + condition.lacking;
@@ -230,8 +235,10 @@ Result<std::vector<NodeExplanation>> Engine::explain(const RunId& run, const std
   ExplainContext context{.now = body_->clock().wall(),
                          .parked = condition.parked,
                          .quarantined = condition.quarantined};
-  if (condition.actor) {
-    context.holder = body_->settings()->self.replica;
+  if (const auto view = body_->view(run, condition)) {
+    add_held(view->held, context);
+  } else if (const auto elsewhere = body_->view_elsewhere(*row)) {
+    add_held(*elsewhere, context);
   } else {
     context.without_executor = body_->without_executor(state->shared_definition());
   }

@@ -239,15 +239,6 @@ Condition Engine::Body::condition(const RunId& run) {
   return ask<Condition>(*system_, actors_->supervisor, ConditionOf{run}).value_or(Condition{});
 }
 
-std::optional<RunStatus> Engine::Body::held_status(const Condition& condition) {
-  auto status =
-      condition.actor ? ask<RunStatus>(*system_, condition.actor, StatusRequest{}) : std::nullopt;
-  if (status) {
-    status->parked = condition.parked;
-  }
-  return status;
-}
-
 std::set<NodeIndex> Engine::Body::without_executor(
     const std::shared_ptr<const Definition>& definition) {
   const auto lacking = ask<Lacking>(*system_, actors_->colleagues.custodian, WhatLacks{definition});

@@ -41,8 +41,10 @@ class Engine::Body {
   Result<InboxReply> put(const RunId& run, InboxMessage message, const std::string& request_id);
   /// How the run stands with this engine's supervisor.
   Condition condition(const RunId& run);
-  /// The run as its actor here sees it; none = it is not held here, or does not answer.
-  std::optional<RunStatus> held_status(const Condition& condition);
+  /// The run as it is held here; none = it is not, or nobody answers within Limits::inspect_wait.
+  std::optional<RunView> view(const RunId& run, const Condition& condition);
+  /// The same from whoever holds it, when that is another process or engine.
+  std::optional<HeldView> view_elsewhere(const RunRow& row);
   /// The nodes that nothing here runs.
   std::set<NodeIndex> without_executor(const std::shared_ptr<const Definition>& definition);
   std::vector<ActorInsight> describe();
@@ -63,6 +65,7 @@ class Engine::Body {
   Result<void> open_executors();
   Result<void> open_nudges();
   Result<void> open_control();
+  std::string answer(const std::string& line);
   void spawn_colleagues();
   void begin();
   RunList runs();

@@ -1,6 +1,8 @@
 // Asks all actors of an engine what they do, and waits only so long for those that are busy. Part
 // of Engine::Body.
 #include "actors/engine_body.hpp"
+#include "actors/holder.hpp"
+#include "formats/held_text.hpp"
 #include "formats/insight_text.hpp"
 #include "messages/limits.hpp"
 #include "persistence/control_socket.hpp"
@@ -9,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +55,17 @@ class Inquiry {
   std::vector<std::function<void(std::vector<ActorInsight>&)>> awaited_;
 };
 
+/// None: it has ended, or is busy.
+template <class Response, class Handle, class Request>
+std::optional<Response> answer_of(const caf::scoped_actor& self, const Handle& actor,
+                                  Request request) {
+  std::optional<Response> answer;
+  self->request(actor, kLimits.inspect_wait, std::move(request))
+      .receive([&answer](Response& response) { answer = std::move(response); },
+               [](const caf::error&) {});
+  return answer;
+}
+
 }  // namespace
 
 EngineInsight Engine::Body::inspect() {
@@ -73,11 +87,40 @@ EngineInsight Engine::Body::inspect() {
   return engine;
 }
 
+std::optional<RunView> Engine::Body::view(const RunId& run, const Condition& condition) {
+  if (!condition.actor) {
+    return std::nullopt;
+  }
+  const caf::scoped_actor self{*system_};
+  const auto slots = answer_of<SlotsLeft>(self, actors_->colleagues.slot_broker, SlotsRequest{run});
+  auto view = answer_of<RunView>(self, condition.actor, ViewRequest{});
+  if (!slots || !view) {
+    return std::nullopt;
+  }
+  view->status.parked = condition.parked;
+  view->held.parked = condition.parked;
+  view->held.slots_free += slots->free;
+  view->held.slots_contended = slots->others_wait;
+  return view;
+}
+
+std::optional<HeldView> Engine::Body::view_elsewhere(const RunRow& row) {
+  return ask_holder(stores_->folder, row, clock_);
+}
+
+/// An empty answer: the line asks for nothing that there is here.
+std::string Engine::Body::answer(const std::string& line) {
+  if (line == "inspect") {
+    return insight_text(inspect());
+  }
+  const auto run = asked_run(line);
+  const auto held = run ? view(*run, condition(*run)) : std::nullopt;
+  return held ? held_text(held->held) : std::string{};
+}
+
 Result<void> Engine::Body::open_control() {
-  auto control = open_control_server(
-      stores_->folder, settings_->self.incarnation, clock_, [this](const std::string& line) {
-        return line == "inspect" ? insight_text(inspect()) : std::string{};
-      });
+  auto control = open_control_server(stores_->folder, settings_->self.incarnation, clock_,
+                                     [this](const std::string& line) { return answer(line); });
   if (!control) {
     return tl::unexpected<Error>{std::move(control).error()};
   }

@@ -7,6 +7,7 @@
 
 #include "core/definition.hpp"
 #include "core/pipeline_state.hpp"
+#include "messages/held_view.hpp"
 #include "messages/inputs.hpp"
 #include "persistence/store.hpp"
 #include "stagecall/executor.hpp"
@@ -119,14 +120,16 @@ struct LeaseGone {};
 struct Drain {
   Duration grace{0};  ///< how long local attempts may go on
 };
-struct StatusRequest {};
+struct ViewRequest {};
+struct RunView {
+  RunStatus status;
+  HeldView held{};  ///< slots_free: those that lie idle with the run
+};
 
-using PipelineHandle =
-    caf::typed_actor<Describes, caf::reacts_to<Tick>, caf::reacts_to<SlotsGranted>,
-                     caf::reacts_to<SlotsContended>, caf::reacts_to<Reports>,
-                     caf::reacts_to<LookIntoInbox>, caf::reacts_to<TrustRenewed>,
-                     caf::reacts_to<LeaseGone>, caf::reacts_to<Drain>,
-                     caf::replies_to<StatusRequest>::with<RunStatus>>;
+using PipelineHandle = caf::typed_actor<
+    Describes, caf::reacts_to<Tick>, caf::reacts_to<SlotsGranted>, caf::reacts_to<SlotsContended>,
+    caf::reacts_to<Reports>, caf::reacts_to<LookIntoInbox>, caf::reacts_to<TrustRenewed>,
+    caf::reacts_to<LeaseGone>, caf::reacts_to<Drain>, caf::replies_to<ViewRequest>::with<RunView>>;
 
 // ---- lock_manager ----
 
@@ -161,7 +164,17 @@ struct WantSlots {
   std::uint32_t returned = 0;
 };
 
-using SlotBrokerHandle = caf::typed_actor<Describes, caf::reacts_to<WantSlots>>;
+/// What a run that wants slots would find.
+struct SlotsRequest {
+  RunId run;
+};
+struct SlotsLeft {
+  std::uint32_t free = 0;
+  bool others_wait = false;
+};
+
+using SlotBrokerHandle = caf::typed_actor<Describes, caf::reacts_to<WantSlots>,
+                                          caf::replies_to<SlotsRequest>::with<SlotsLeft>>;
 
 // ---- custodian ----
 
@@ -306,13 +319,15 @@ STAGECALL_LOCAL_MESSAGE(LookIntoInbox)
 STAGECALL_LOCAL_MESSAGE(TrustRenewed)
 STAGECALL_LOCAL_MESSAGE(LeaseGone)
 STAGECALL_LOCAL_MESSAGE(Drain)
-STAGECALL_LOCAL_MESSAGE(StatusRequest)
-STAGECALL_LOCAL_MESSAGE(RunStatus)
+STAGECALL_LOCAL_MESSAGE(ViewRequest)
+STAGECALL_LOCAL_MESSAGE(RunView)
 STAGECALL_LOCAL_MESSAGE(AcquireLease)
 STAGECALL_LOCAL_MESSAGE(LeaseResponse)
 STAGECALL_LOCAL_MESSAGE(WatchLease)
 STAGECALL_LOCAL_MESSAGE(ReleaseLease)
 STAGECALL_LOCAL_MESSAGE(WantSlots)
+STAGECALL_LOCAL_MESSAGE(SlotsRequest)
+STAGECALL_LOCAL_MESSAGE(SlotsLeft)
 STAGECALL_LOCAL_MESSAGE(AttachRun)
 STAGECALL_LOCAL_MESSAGE(LaunchOrder)
 STAGECALL_LOCAL_MESSAGE(WithholdLaunches)

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace stagecall {
@@ -22,7 +23,8 @@ Duration phase_of(const RunId& run, Duration tick) {
 /// News that only informs: recorded with the next pass, or a little later.
 bool can_wait(const Input& input) {
   const auto* report = std::get_if<ReportInput>(&input);
-  return report != nullptr && std::holds_alternative<SaysRunning>(report->news);
+  return report != nullptr && (std::holds_alternative<SaysRunning>(report->news) ||
+                               std::holds_alternative<SaysProgress>(report->news));
 }
 
 }  // namespace
@@ -79,18 +81,7 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
         want_pass(Cause::event);
       },
       [this](const SlotsContended& news) { slots_contended_ = news.others_wait; },
-      [this](const Reports& batch) {
-        trace_.reported(batch.reports);
-        for (const ReportInput& report : batch.reports) {
-          pending_.push_back(report);
-        }
-        pending_cause_ = Cause::event;
-        if (std::all_of(pending_.begin(), pending_.end(), can_wait)) {
-          hold_pending(kLimits.news_wait);
-        } else {
-          pass();
-        }
-      },
+      [this](const Reports& batch) { take_reports(batch.reports); },
       [this](const LookIntoInbox&) { look_into_inbox(); },
       [this](const TrustRenewed& trust) {
         trusted_until_ = trust.until;
@@ -105,7 +96,7 @@ PipelineActor::behavior_type PipelineActor::make_behavior() {
         draining_ = true;
         leave_if_done();
       },
-      [this](const StatusRequest&) { return status(); },
+      [this](const ViewRequest&) { return view(); },
   };
 }
 
@@ -284,6 +275,22 @@ void PipelineActor::settle_doubt(const Result<RunRow>& row) {
     pass();
   } else {
     absorb(row->last_seq);
+  }
+}
+
+void PipelineActor::take_reports(const std::vector<ReportInput>& reports) {
+  trace_.reported(reports);
+  const std::size_t before = pending_.size();
+  std::copy_if(reports.begin(), reports.end(), std::back_inserter(pending_),
+               [this](const ReportInput& report) { return !progress_.take(report, state_); });
+  if (pending_.size() == before) {
+    return;
+  }
+  pending_cause_ = Cause::event;
+  if (std::all_of(pending_.begin(), pending_.end(), can_wait)) {
+    hold_pending(kLimits.news_wait);
+  } else {
+    pass();
   }
 }
 

@@ -5,6 +5,7 @@
 #include "actors/effect_orders.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/observed.hpp"
+#include "actors/run_progress.hpp"
 #include "actors/run_trace.hpp"
 #include "actors/settings.hpp"
 #include "core/decide.hpp"
@@ -69,6 +70,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void hold_pending(Duration wait);
   void read_back();
   void settle_doubt(const Result<RunRow>& row);
+  void take_reports(const std::vector<ReportInput>& reports);
   void look_into_inbox();
   void inbox_read(const Result<std::vector<InboxRow>>& rows);
   void take_inbox(const std::vector<InboxRow>& rows);
@@ -82,6 +84,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   void arm();
   OrderContext order_context() const;
   RunStatus status() const;
+  RunView view() const;
   ActorInsight describe();
   std::string subject() const override { return run_.text(); }
   WallTime now() const;
@@ -95,6 +98,7 @@ class PipelineActor : public Observed<PipelineHandle::base> {
   SupervisorHandle supervisor_;
   SharedSettings settings_;
   RunTrace trace_;
+  RunProgress progress_;
   WallTime wall_anchor_;  // wall time of boot_anchor_: deadlines run on the boot clock in a term
   BootTime boot_anchor_;
   BootTime trusted_until_;

@@ -9,13 +9,28 @@ namespace stagecall {
 RunStatus PipelineActor::status() const {
   const RunRecord& run = state_.run();
   const WallTime end = is_terminal(run.state) ? run.ended_at : now();
-  return {.run = run_,
-          .state = run.state,
-          .elapsed = end - run.started_at,
-          .nodes = run.counts,
-          .passes = passes_,
-          .failed = state_.failures(),
-          .running = running_nodes(state_, now())};
+  RunStatus status{.run = run_,
+                   .state = run.state,
+                   .elapsed = end - run.started_at,
+                   .nodes = run.counts,
+                   .passes = passes_,
+                   .failed = state_.failures(),
+                   .running = running_nodes(state_, now())};
+  progress_.add_to(status.running, state_);
+  return status;
+}
+
+RunView PipelineActor::view() const {
+  RunView view{.status = status()};
+  view.held = {.run = run_,
+               .term = term_,
+               .replica = settings_->self.replica,
+               .is_draining = draining_,
+               .lease_left = trusted_until_ - settings_->clock->boot(),
+               .slots_free = slots_granted_ - std::min(slots_granted_, state_.run().slots_busy),
+               .slots_contended = slots_contended_,
+               .progress = progress_of(view.status.running)};
+  return view;
 }
 
 ActorInsight PipelineActor::describe() {

@@ -19,6 +19,9 @@ SlotBroker::behavior_type SlotBroker::make_behavior() {
         return insight({{"slots", slots_}, {"free", pool_.free()}});
       },
       [this](const WantSlots& request) { want(request); },
+      [this](const SlotsRequest& request) {
+        return SlotsLeft{pool_.free(), pool_.others_wait(request.run)};
+      },
   };
 }
 

@@ -1,49 +1,13 @@
-// explain: why nodes do not run. The reasons are the core's; here is gathered what it cannot know.
+// explain: why nodes do not run. The reasons are the core's.
 #include "cli/commands.hpp"
+#include "cli/holder.hpp"
 #include "cli/run_json.hpp"
-#include "cli/runnable.hpp"
 #include "core/explain.hpp"
-#include "persistence/sqlite_lease_store.hpp"
-#include "persistence/store_claim.hpp"
-#include "persistence/store_paths.hpp"
-#include "platform/process.hpp"
 
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace stagecall::cli {
 namespace {
-
-/// By name; empty = nobody; none = it cannot be asked from here.
-std::optional<std::string> holder_of(const Session& session, const Store& store, const RunId& run) {
-  if (store.lease_authority() != kLeaseFileAuthority) {
-    return std::nullopt;
-  }
-  const std::string path = lease_path(session.options.store);
-  std::error_code unreadable;
-  if (!std::filesystem::exists(path, unreadable)) {
-    return unreadable ? std::nullopt : std::optional<std::string>{""};
-  }
-  const auto leases = open_sqlite_lease_store(path, {"", "", this_process()}, session.clock);
-  if (!leases) {
-    return std::nullopt;
-  }
-  const auto holders = (*leases)->holders({run});
-  return holders ? std::optional{holders->front().replica} : std::nullopt;
-}
-
-ExplainContext context_of(const Session& session, const Store& store, const RunRow& row,
-                          const Definition& definition) {
-  ExplainContext context{.now = session.clock.wall(),
-                         .holder = holder_of(session, store, row.run),
-                         .parked = row.parked};
-  if (context.holder && context.holder->empty()) {
-    // Whoever holds a run can run it, so this is of nobody's.
-    context.without_executor = nodes_without_executor(definition, session.clock);
-  }
-  return context;
-}
 
 void write_explanations(const Session& session, const RunRow& row,
                         const std::vector<NodeExplanation>& explanations) {
@@ -79,7 +43,7 @@ Result<ExitCode> explain(const Session& session) {
                   "run " + row.run.text() + " has no node \"" + session.arguments.node + '"');
     }
   }
-  const ExplainContext context = context_of(session, *store, row, state->definition());
+  const ExplainContext context = explain_context(session, *store, row, state->definition());
   write_explanations(session, row, stagecall::explain(*state, context, node));
   return ExitCode::done;
 }

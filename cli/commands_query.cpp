@@ -1,7 +1,8 @@
-// status and history: questions to the store.
+// status and history: questions to the store, and, of one run, to its holder.
 #include "cli/commands.hpp"
 #include "cli/follow.hpp"
 #include "cli/history_lines.hpp"
+#include "cli/holder.hpp"
 #include "cli/run_json.hpp"
 #include "cli/run_text.hpp"
 
@@ -75,7 +76,11 @@ Result<ExitCode> status(const Session& session) {
   if (!found) {
     return tl::unexpected<Error>{found.error()};
   }
-  show_run(session, *found->store, found->row, Json::object());
+  RunReport report = report_run(*found->store, found->row, session.clock.wall());
+  if (const auto view = ask_holder(session, found->row)) {
+    add_held(*view, report.status);
+  }
+  show_report(session, report, Json::object());
   return ExitCode::done;
 }
 

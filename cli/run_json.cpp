@@ -49,9 +49,13 @@ Json nodes_json(const NodeCounts& counts) {
 Json running_json(const std::vector<RunningNode>& running) {
   Json nodes = Json::array();
   for (const RunningNode& node : running) {
-    nodes.push_back({{"node", node.node},
-                     {"attempt", node.attempt.value},
-                     {"seconds", static_cast<double>(node.age.count()) / 1000}});
+    Json& told =
+        nodes.emplace_back(Json{{"node", node.node},
+                                {"attempt", node.attempt.value},
+                                {"seconds", static_cast<double>(node.age.count()) / 1000}});
+    if (node.progress) {
+      told["progress"] = *node.progress;
+    }
   }
   return nodes;
 }

@@ -47,6 +47,12 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+/// Rounded down: what is not done is not shown as 100 %. The least step of a double does not count.
+std::string done_text(const std::optional<double>& progress) {
+  return progress ? ", " + std::to_string(static_cast<int>(*progress * 100 + 1e-9)) + " % done"
+                  : std::string{};
+}
+
 }  // namespace
 
 Colour colour_of(RunState state) {
@@ -96,7 +102,8 @@ void write_run(Output& output, const RunReport& report) {
   }
   for (const RunningNode& node : status.running) {
     output.line("  " + escaped(node.node) + ": attempt " + std::to_string(node.attempt.value) +
-                " runs for " + seconds_text(static_cast<double>(node.age.count()) / 1000));
+                " runs for " + seconds_text(static_cast<double>(node.age.count()) / 1000) +
+                done_text(node.progress));
   }
 }
 

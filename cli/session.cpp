@@ -98,7 +98,10 @@ Result<Reply> write_one(Store& store, Write write) {
 }
 
 void show_run(const Session& session, Store& store, const RunRow& row, const Json& extra) {
-  const RunReport report = report_run(store, row, session.clock.wall());
+  show_report(session, report_run(store, row, session.clock.wall()), extra);
+}
+
+void show_report(const Session& session, const RunReport& report, const Json& extra) {
   if (session.output.is_json()) {
     Json value = run_json(report);
     value.update(extra);

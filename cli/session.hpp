@@ -1,6 +1,7 @@
 // What every command is given: its arguments, the options, where its words go.
 #pragma once
 
+#include "actors/run_reader.hpp"
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/options.hpp"
@@ -39,6 +40,8 @@ Result<FoundRun> open_run(const Session& session);
 Result<Reply> write_one(Store& store, Write write);
 
 /// The run object, for programs or for people, with the members of `extra` after it.
+void show_report(const Session& session, const RunReport& report, const Json& extra);
+/// The same of what the store says of a run.
 void show_run(const Session& session, Store& store, const RunRow& row, const Json& extra);
 
 }  // namespace stagecall::cli

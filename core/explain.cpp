@@ -123,7 +123,8 @@ Explainer::Story Explainer::blocked(NodeIndex node) const {
   return {WaitReason::dependency, std::move(text), {}, std::move(before)};
 }
 
-/// What keeps a node from being submitted that may be: the run as a whole, or its slots.
+/// What keeps a node from being submitted that may be: the run as a whole, or its slots, of which
+/// only its holder knows.
 Explainer::Story Explainer::ready(NodeIndex node) const {
   if (!context_.quarantined.empty()) {
     return {WaitReason::quarantine, "the run is left alone: " + context_.quarantined};
@@ -142,20 +143,25 @@ Explainer::Story Explainer::ready(NodeIndex node) const {
   if (context_.trusted_until && *context_.trusted_until <= context_.now) {
     return {WaitReason::lease, holder + " is not sure of the run's lease any more"};
   }
+  if (context_.is_draining) {
+    return {WaitReason::lease, holder + " starts nothing more and lets go of the run"};
+  }
+  if (!context_.slots_free) {
+    return {WaitReason::lease, context_.holder
+                                   ? holder + " schedules the run and does not answer now"
+                                   : "nobody who schedules the run answers now"};
+  }
   return slots(node);
 }
 
 Explainer::Story Explainer::slots(NodeIndex node) const {
   const std::uint32_t width = state_.width(node);
-  const bool has_room = context_.slots_free.value_or(0) >= width && !context_.slots_contended;
-  if (has_room) {
+  if (*context_.slots_free >= width && !context_.slots_contended) {
     return {WaitReason::none, "it starts with the next pass of its run"};
   }
   std::string text = "it waits for " + (width == 1 ? "a slot" : std::to_string(width) + " slots") +
-                     "; this run uses " + std::to_string(state_.run().slots_busy);
-  if (context_.slots_free) {
-    text += ", " + std::to_string(*context_.slots_free) + " are free";
-  }
+                     "; this run uses " + std::to_string(state_.run().slots_busy) + ", " +
+                     std::to_string(*context_.slots_free) + " are free";
   text += context_.slots_contended ? ", others wait too" : "";
   return {WaitReason::slot, std::move(text), {}, slot_takers()};
 }

@@ -50,6 +50,7 @@ struct Limits {
   Duration inspect_wait{500};              // for the answers of actors
   std::size_t control_clients_max = 16;    // at once
   Duration control_wait{2'000};            // for a client to ask, and to read
+  Duration holder_wait{150};               // for the holder of a run to tell of it
   // Processes.
   std::size_t output_head_bytes = std::size_t{1} << 20;  // of a command's log, kept from its start
   std::size_t output_tail_bytes = std::size_t{1} << 20;  // and from its end

@@ -181,7 +181,7 @@ std::optional<std::string> converse(const UniqueFd& socket, const std::string& l
   std::array<char, std::size_t{64} << 10> part{};
   while (answer.size() <= kAnswerMax) {
     pollfd wait{socket.get(), POLLIN, 0};
-    if (::poll(&wait, 1, milliseconds_until(due, clock)) == 0) {
+    if (::poll(&wait, 1, milliseconds_until(due, clock)) == 0 || clock.boot() >= due) {
       return std::nullopt;
     }
     const ssize_t size = ::recv(socket.get(), part.data(), part.size(), 0);
@@ -194,6 +194,23 @@ std::optional<std::string> converse(const UniqueFd& socket, const std::string& l
     answer.append(part.data(), size < 0 ? 0 : static_cast<std::size_t>(size));
   }
   return std::nullopt;
+}
+
+std::optional<std::string> ask(const UniqueFd& folder, const std::string& name,
+                               const std::string& line, Duration wait, const Clock& clock) {
+  const BootTime due = clock.boot() + wait;
+  const auto address = local_address(folder, name);
+  const UniqueFd socket = open_socket();
+  if (!folder || !address || !socket) {
+    return std::nullopt;
+  }
+  if (::connect(socket.get(), generic(*address), sizeof *address) != 0) {
+    if (errno == ECONNREFUSED) {
+      ::unlinkat(folder.get(), name.c_str(), 0);  // of a process that was killed
+    }
+    return std::nullopt;
+  }
+  return converse(socket, line, due, clock);
 }
 
 }  // namespace
@@ -241,22 +258,18 @@ std::vector<std::string> ask_control_servers(const std::string& store_folder,
   std::sort(names.begin(), names.end());
   std::vector<std::string> answers;
   for (const std::string& name : names) {
-    const auto address = local_address(folder, name);
-    const UniqueFd socket = open_socket();
-    if (!address || !socket) {
-      continue;
-    }
-    if (::connect(socket.get(), generic(*address), sizeof *address) != 0) {
-      if (errno == ECONNREFUSED) {
-        ::unlinkat(folder.get(), name.c_str(), 0);  // of a process that was killed
-      }
-      continue;
-    }
-    if (auto answer = converse(socket, line, clock.boot() + wait, clock)) {
+    if (auto answer = ask(folder, name, line, wait, clock)) {
       answers.push_back(*std::move(answer));
     }
   }
   return answers;
+}
+
+std::optional<std::string> ask_control_server(const std::string& store_folder,
+                                              const std::string& incarnation,
+                                              const std::string& line, Duration wait,
+                                              const Clock& clock) {
+  return ask(open_socket_folder(control_folder(store_folder)), incarnation, line, wait, clock);
 }
 
 }  // namespace stagecall

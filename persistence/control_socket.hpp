@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,11 @@ Result<std::unique_ptr<ControlServer>> open_control_server(const std::string& st
 std::vector<std::string> ask_control_servers(const std::string& store_folder,
                                              const std::string& line, Duration wait,
                                              const Clock& clock);
+
+/// What one of them answers; none: it is not there, or does not answer within the wait.
+std::optional<std::string> ask_control_server(const std::string& store_folder,
+                                              const std::string& incarnation,
+                                              const std::string& line, Duration wait,
+                                              const Clock& clock);
 
 }  // namespace stagecall

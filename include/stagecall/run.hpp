@@ -109,6 +109,9 @@ struct RunningNode {
   std::string node;  ///< its id
   Attempt attempt;   ///< the one that runs
   Duration age{0};   ///< since it was known to run
+  /// How far it is, 0 … 1, as it last said; none: it has not, or who schedules the run does not
+  /// answer. Not recorded: the next who schedules the run knows only what it says from then on.
+  std::optional<double> progress{};
   friend bool operator==(const RunningNode&, const RunningNode&) = default;
 };
 
@@ -131,7 +134,7 @@ enum class WaitReason : std::uint8_t {
   dependency,    ///< the nodes before it: not ended yet, or ended so that it is skipped
   slot,          ///< no slot is free
   backoff,       ///< the wait after a failed attempt
-  lease,         ///< nobody schedules the run, or whoever does is not sure of its lease
+  lease,         ///< nobody who is sure of its lease schedules the run, goes on and answers
   executor,      ///< its attempt is with its executor, which has not begun it
   task_missing,  ///< nobody who could hold the run can run its action
   external,      ///< somebody outside has to report its end

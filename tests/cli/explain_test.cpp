@@ -2,6 +2,7 @@
 #include "tests/cli/cli_fixture.hpp"
 
 #include <doctest/doctest.h>
+#include <signal.h>
 
 namespace stagecall::testing {
 namespace {
@@ -73,6 +74,34 @@ TEST_CASE_FIXTURE(CliFixture, "explain tells of slots and backoff in a run that 
   CHECK(stopped["nodes"].size() == 4);
   CHECK(stopped["nodes"][3]["reason"] == "stopping");
   CHECK_FALSE(call_json({"status", "p"}, 0).contains("running"));
+}
+
+TEST_CASE_FIXTURE(CliFixture,
+                  "explain counts the slots that the holder has, also those of other runs") {
+  const auto serving = launch({"serve", "--slots", "1", "--replica", "there"});
+  const std::string busy = file("busy.json", one_node("busy", R"("command":["sleep","600"])"));
+  REQUIRE(eventually([&] { return call({"start", busy}).exit_code == 0; }));
+  REQUIRE(eventually_has("busy", "running", 1));
+  CHECK(call({"start", file("p.json", one_node("p", R"("task":"noop")"))}).exit_code == 0);
+  json told;
+  CHECK(eventually([&] {
+    told = only_node(call_json({"explain", "p"}, 0));
+    return told["reason"] == "slot";
+  }));
+  CHECK(told["text"] == "it waits for a slot; this run uses 0, 0 are free");
+
+  // Whoever stands still says nothing: that is the reason, and nobody waits for it.
+  serving->signal(SIGSTOP);
+  told = only_node(call_json({"explain", "p"}, 0));
+  CHECK(told["reason"] == "lease");
+  CHECK(told["text"] == "there schedules the run and does not answer now");
+  const auto status = call_json({"status", "busy"}, 0);
+  REQUIRE(status["running"].size() == 1);
+  CHECK_FALSE(status["running"][0].contains("progress"));
+  serving->signal(SIGCONT);
+  CHECK(eventually([&] { return only_node(call_json({"explain", "p"}, 0))["reason"] == "slot"; }));
+  CHECK(call({"stop", "busy"}).exit_code == 0);
+  CHECK(call({"wait", "p"}).exit_code == 0);
 }
 
 TEST_CASE_FIXTURE(CliFixture, "explain names the failure behind what was skipped") {

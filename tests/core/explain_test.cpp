@@ -81,6 +81,9 @@ TEST_CASE("explain: a ready node is held back by its run first, then by slots") 
   CHECK(reason(run, "first", context) == WaitReason::lease);
   context.trusted_until = run.now() + 1s;
   CHECK(reason(run, "first", context) == WaitReason::none);
+  context.is_draining = true;
+  CHECK(says(why(run, "first", context), "there starts nothing more and lets go of the run"));
+  CHECK(reason(run, "first", context) == WaitReason::lease);
   context.parked = "its store is silent";
   CHECK(says(why(run, "first", context), "there has parked the run: its store is silent"));
   CHECK(reason(run, "first", context) == WaitReason::lease);
@@ -92,6 +95,16 @@ TEST_CASE("explain: a ready node is held back by its run first, then by slots") 
   context.quarantined = "it threw";
   CHECK(says(why(run, "first", context), "left alone: it threw"));
   CHECK(reason(run, "first", context) == WaitReason::quarantine);
+}
+
+TEST_CASE("explain: slots of which nothing is known are no reason, a silent holder is") {
+  Run run{pipeline({task("a")}), {.slots = 0}};
+  const NodeExplanation told = why(run, "a", {.holder = "there"});
+  CHECK(told.reason == WaitReason::lease);
+  CHECK(told.text == "there schedules the run and does not answer now");
+  CHECK(told.culprits.empty());
+  CHECK(reason(run, "a") == WaitReason::lease);
+  CHECK(why(run, "a").text == "nobody who schedules the run answers now");
 }
 
 TEST_CASE("explain: T13: a node without an executor waits for somebody who has one") {
@@ -113,7 +126,7 @@ TEST_CASE("explain: a node in backoff waits until a moment, then for its run") {
   CHECK(told.text == "attempt 1 failed; the next one is due in 6s");
   run.advance(6s);
   CHECK(reason(run, "a", {.holder = ""}) == WaitReason::lease);
-  CHECK(reason(run, "a", {.holder = "there"}) == WaitReason::none);
+  CHECK(reason(run, "a", {.holder = "there", .slots_free = 0}) == WaitReason::none);
 }
 
 TEST_CASE("explain: what its executor has not begun, what runs, what somebody outside ends") {

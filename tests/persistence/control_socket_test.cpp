@@ -107,3 +107,43 @@ TEST_CASE("a client that never asks is dropped, and so is one whose line has no 
   CHECK(::read(endless.get(), &byte, 1) <= 0);
   CHECK(::read(silent.get(), &byte, 1) == 0);
 }
+
+TEST_CASE("one process is asked by its incarnation alone") {
+  const TempFolder folder;
+  const std::string store = folder / "s.d";
+  const auto one = open_server(store, "one");
+  const auto two = open_server(store, "two");
+  const auto asked = [&store](const std::string& name) {
+    return ask_control_server(store, name, "x", Duration{20'000}, kClock);
+  };
+  CHECK(asked("two") == "two x");
+  for (const char* nobody : {"", "three", "../control/one", "."}) {
+    CAPTURE(nobody);
+    CHECK(asked(nobody) == std::nullopt);
+  }
+  CHECK(ask_control_server(folder / "none.d", "one", "x", Duration{20'000}, kClock) ==
+        std::nullopt);
+}
+
+TEST_CASE("a process that stands still is waited for until the time is over, by the clock given") {
+  /// Each look at it is 50 ms later than the one before.
+  class HurriedClock final : public Clock {
+   public:
+    BootTime boot() const override { return BootTime{Duration{50 * ++looks}}; }
+    WallTime wall() const override { return WallTime{}; }
+    mutable int looks = 0;
+  };
+  const TempFolder folder;
+  const std::string store = folder / "s.d";
+  // Connections are taken into its queue, nobody reads them.
+  auto there = make_socket_folder(std::filesystem::path{store} / "control");
+  REQUIRE(there.has_value());
+  const UniqueFd silent{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const auto address = local_address(*there, "one");
+  REQUIRE(address.has_value());
+  REQUIRE(::bind(silent.get(), generic(*address), sizeof *address) == 0);
+  REQUIRE(::listen(silent.get(), 1) == 0);
+  const HurriedClock clock;
+  CHECK(ask_control_server(store, "one", "x", Duration{150}, clock) == std::nullopt);
+  CHECK(clock.looks <= 4);
+}

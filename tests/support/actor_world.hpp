@@ -201,8 +201,9 @@ class World {
     return {};
   }
   PipelineHandle actor_of(const RunId& run) { return actor_of(run, replica()); }
-  RunStatus status(const RunId& run, Member& member) {
-    return ask<RunStatus>(actor_of(run, member), StatusRequest{});
+  RunStatus status(const RunId& run, Member& member) { return view(run, member).status; }
+  RunView view(const RunId& run, Member& member) {
+    return ask<RunView>(actor_of(run, member), ViewRequest{});
   }
   RunStatus status(const RunId& run) { return status(run, replica()); }
   PassCounts passes(const RunId& run) { return status(run).passes; }
