@@ -266,6 +266,26 @@ TEST_CASE("R2: an end that nobody waits for is acknowledged though its run is le
   CHECK(std::count(acknowledged.begin(), acknowledged.end(), key) > 0);
 }
 
+TEST_CASE("R20: a slot is counted through the grace of a stop, then free for another run") {
+  World world{1};
+  auto node = task("a");
+  node.grace = 2s;
+  const RunId stuck = world.start(pipeline("p", {node}));
+  world.run();
+  const RunId next = world.start(pipeline("q", {task("b")}));
+  world.run();
+  REQUIRE(world.put(stuck, StopInput{"stop"}).has_value());
+  world.run();
+  world.advance(1s);
+  CHECK(world.executor().launched_nodes() == std::vector<std::string>{"a"});
+  CHECK(world.state(stuck) == RunState::stopping);
+  world.advance(1s + 2 * kLimits.tick + kLimits.cancel_confirm);
+  CHECK(world.state(stuck) == RunState::stopped);
+  CHECK(world.leftovers(stuck).size() == 1);
+  CHECK(world.executor().launched_nodes() == std::vector<std::string>{"a", "b"});
+  CHECK(world.state(next) == RunState::running);
+}
+
 TEST_CASE("T14: an attempt that ignores its cancel is listed until its end is told") {
   World world;
   auto node = task("a");
@@ -279,8 +299,14 @@ TEST_CASE("T14: an attempt that ignores its cancel is listed until its end is to
   world.advance(1s + 2s + 19s);
   CHECK(world.executor().launches.size() == 1);
   CHECK(world.leftovers(run).empty());
+  // Its slot is counted while it is being ended, and free with the verdict: the second one has it.
+  const auto free_slots = [&world] {
+    return world.count(world.replica().actors->colleagues.slot_broker, "free");
+  };
+  CHECK(free_slots() == 15);
   world.advance(5s);
   REQUIRE(world.executor().launches.size() == 2);
+  CHECK(free_slots() == 15);
   const std::vector<Leftover> listed = world.leftovers(run);
   REQUIRE(listed.size() == 1);
   CHECK(listed.front().mark == AttemptMark{NodeIndex{0}, Attempt{1}, first.nonce});
@@ -300,6 +326,7 @@ TEST_CASE("T14: an attempt that ignores its cancel is listed until its end is to
     world.executor().end("a");
     world.run();
     CHECK(world.leftovers(run).size() == 1);
+    CHECK(free_slots() == 16);
     world.executor().report(first, SaysEnded{{.kind = OutcomeKind::timed_out}, {}});
     world.run();
     CHECK(world.leftovers(run).empty());
