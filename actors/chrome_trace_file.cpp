@@ -6,6 +6,7 @@
 #include "platform/whole_file.hpp"
 #include "stagecall/trace.hpp"
 
+#include <string>
 #include <utility>
 
 namespace stagecall {
@@ -13,7 +14,10 @@ namespace {
 
 class ChromeTraceFile final : public TraceSink {
  public:
-  explicit ChromeTraceFile(WholeFile file) : file_(std::move(file)) {}
+  ChromeTraceFile(WholeFile file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+
+  std::string place() const override { return path_; }
 
   void take(const std::vector<TraceEvent>& events) override {
     if (is_full_) {
@@ -34,6 +38,7 @@ class ChromeTraceFile final : public TraceSink {
 
  private:
   WholeFile file_;
+  std::string path_;
   ChromeTraceText text_;
   bool is_full_ = false;
   bool has_failed_ = false;  // told once; later events may find room again
@@ -47,7 +52,7 @@ Result<std::shared_ptr<TraceSink>> open_chrome_trace(const std::string& path) {
     file.error().message = "trace: " + file.error().message;
     return tl::unexpected<Error>{std::move(file).error()};
   }
-  return std::make_shared<ChromeTraceFile>(*std::move(file));
+  return std::make_shared<ChromeTraceFile>(*std::move(file), path);
 }
 
 }  // namespace stagecall

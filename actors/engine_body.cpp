@@ -173,7 +173,7 @@ void Engine::Body::spawn_colleagues() {
   for (const auto& executor : executors_) {
     executors.push_back(executor.get());
   }
-  trace(options_.trace);
+  trace(std::exchange(options_.trace, {}));  // its sink is not kept beyond its end
   system_ = std::make_unique<caf::actor_system>(config_);
   actors_.emplace(ReplicaActors{
       stagecall::spawn_colleagues(
@@ -263,15 +263,6 @@ std::vector<ActorInsight> Engine::Body::describe() {
   add(actors_->colleagues.slot_broker);
   add(actors_->colleagues.custodian);
   return all;
-}
-
-void Engine::Body::trace(const TraceOptions& options) {
-  const std::lock_guard lock{trace_mutex_};
-  if (options.sink) {
-    config_.tracer.start(options, {settings_->self.replica, settings_->self.process.pid});
-  } else {
-    config_.tracer.stop();
-  }
 }
 
 RunList Engine::Body::runs() {

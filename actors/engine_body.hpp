@@ -24,6 +24,7 @@ namespace stagecall {
 class ControlServer;
 class NudgeReceiver;
 class TaskPool;
+struct TraceQuestion;
 
 /// Thread-safe once it is open. Its actors live in a system of its own: a host that blocks its own
 /// scheduler's threads cannot make it lose leases.
@@ -51,6 +52,8 @@ class Engine::Body {
   /// Returns within Limits::inspect_wait, or twice that.
   EngineInsight inspect();
   void trace(const TraceOptions& options);
+  /// Where its trace goes, for people; empty: it has none.
+  std::string trace_place();
   void drain(Duration grace);
 
   SharedStore& reader() { return *stores_->reader; }
@@ -69,6 +72,10 @@ class Engine::Body {
   void spawn_colleagues();
   void begin();
   RunList runs();
+  void switch_trace(const TraceOptions& options);
+  /// Empty: the line does not ask this engine for its trace.
+  std::string answer_trace(const std::string& line);
+  std::string start_trace(const TraceQuestion& question, std::string& place);
 
   EngineOptions options_;
   SystemClock clock_;
@@ -81,7 +88,8 @@ class Engine::Body {
   std::vector<std::shared_ptr<Executor>> executors_;  // shared with the host, if it brought them
   std::size_t opened_ = 0;                            // of these, from the first on
   Departures departures_;
-  std::mutex trace_mutex_;  // one switches at a time
+  std::mutex trace_mutex_;   // one switches at a time
+  std::string trace_place_;  // guarded by trace_mutex_
   TracedSystemConfig config_;
   std::unique_ptr<caf::actor_system> system_;
   std::optional<ReplicaActors> actors_;

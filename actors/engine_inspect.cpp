@@ -72,7 +72,10 @@ EngineInsight Engine::Body::inspect() {
   const ReplicaIdentity& self = settings_->self;
   Inquiry inquiry{*system_};
   RunList list = inquiry.runs(actors_->supervisor);
-  EngineInsight engine{.replica = self.replica, .pid = self.process.pid, .runs = list.runs.size()};
+  EngineInsight engine{.replica = self.replica,
+                       .pid = self.process.pid,
+                       .runs = list.runs.size(),
+                       .trace = trace_place()};
   inquiry.ask(actors_->supervisor, {.kind = "supervisor"});
   inquiry.ask(actors_->colleagues.store, {.kind = "store"});
   inquiry.ask(actors_->colleagues.lock_manager, {.kind = "lock_manager"});
@@ -113,9 +116,11 @@ std::string Engine::Body::answer(const std::string& line) {
   if (line == "inspect") {
     return insight_text(inspect());
   }
-  const auto run = asked_run(line);
-  const auto held = run ? view(*run, condition(*run)) : std::nullopt;
-  return held ? held_text(held->held) : std::string{};
+  if (const auto run = asked_run(line)) {
+    const auto held = view(*run, condition(*run));
+    return held ? held_text(held->held) : std::string{};
+  }
+  return answer_trace(line);
 }
 
 Result<void> Engine::Body::open_control() {

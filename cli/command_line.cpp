@@ -64,6 +64,9 @@ constexpr std::array kCommands{
     CommandSpec{"prune", "remove runs that ended long ago, with all that is kept of them"},
     CommandSpec{"serve", "be a replica: adopt and schedule runs until told to stop"},
     CommandSpec{"inspect", "the live actors of the processes on this store"},
+    CommandSpec{"trace",
+                "start FILE, or stop: the trace of a live process on this store",
+                {{{"ACTION", &Arguments::action}, {"FILE", &Arguments::file, false}}}},
 };
 
 void add_common_options(CLI::App& command, CommandLine& line) {
@@ -109,6 +112,16 @@ void add_common_options(CLI::App& command, CommandLine& line) {
       ->group("Common options");
 }
 
+/// Once for each value.
+void add_repeated(CLI::App& command, const char* name, std::vector<std::string>& values,
+                  const char* placeholder, const char* help) {
+  command.add_option(name, values, help)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->option_text(placeholder);
+}
+
 void add_own_options(CLI::App& command, Arguments& arguments) {
   const std::string name = command.get_name();
   if (name == "node-done") {
@@ -125,6 +138,10 @@ void add_own_options(CLI::App& command, Arguments& arguments) {
   }
   if (name == "inspect") {
     command.add_flag("--follow", arguments.follow, "again each second, until interrupted");
+  }
+  if (name == "trace") {
+    add_repeated(command, "--kind", arguments.kinds, "KIND", "only messages of such actors");
+    add_repeated(command, "--run", arguments.runs, "RUN", "only of this run");
   }
   if (name == "prune") {
     command

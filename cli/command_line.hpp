@@ -20,6 +20,9 @@ struct Arguments {
   std::optional<std::string> reason{};
   std::optional<std::string> from_failed{};
   std::string older_than{};
+  std::string action{};
+  std::vector<std::string> kinds{};
+  std::vector<std::string> runs{};
   bool names_run = false;  ///< an empty RUN is one too: there is none of that name
   bool names_node = false;
   bool force = false;

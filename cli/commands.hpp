@@ -31,6 +31,9 @@ Result<ExitCode> logs(const Session& session);
 Result<ExitCode> explain(const Session& session);
 Result<ExitCode> inspect(const Session& session);
 
+/// Switches the trace of a live process.
+Result<ExitCode> trace(const Session& session);
+
 // What removes.
 Result<ExitCode> prune(const Session& session);
 

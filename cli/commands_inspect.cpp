@@ -73,8 +73,9 @@ void write_rows(Output& output, const std::vector<Row>& rows) {
 }
 
 void write_replica(Output& output, const Json& replica) {
-  output.line(text_of(replica, "replica") + " (pid " + text_of(replica, "pid") +
-              "): " + text_of(replica, "runs") + " runs");
+  const std::string trace = text_of(replica, "trace");
+  output.line(text_of(replica, "replica") + " (pid " + text_of(replica, "pid") + "): " +
+              text_of(replica, "runs") + " runs" + (trace.empty() ? "" : ", traced to " + trace));
   std::vector<Row> rows{kHead};
   for (const Json& actor : replica["actors"]) {
     rows.push_back(row_of(actor));

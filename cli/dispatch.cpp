@@ -31,7 +31,7 @@ constexpr std::array kCommands{
     Command{"stop", stop},       Command{"status", status},   Command{"node-done", node_done},
     Command{"history", history}, Command{"logs", logs},       Command{"validate", validate},
     Command{"verify", verify},   Command{"explain", explain}, Command{"prune", prune},
-    Command{"serve", serve},     Command{"inspect", inspect},
+    Command{"serve", serve},     Command{"inspect", inspect}, Command{"trace", trace},
 };
 
 void log_to_stderr(const std::string& level) {

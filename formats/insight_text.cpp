@@ -40,6 +40,7 @@ std::string insight_text(const EngineInsight& engine) {
   Json value{{"replica", engine.replica},
              {"pid", engine.pid},
              {"runs", engine.runs},
+             {"trace", engine.trace.empty() ? Json{} : Json(engine.trace)},
              {"actors", Json::array()}};
   for (const ActorInsight& actor : engine.actors) {
     value["actors"].push_back(actor_json(actor));

@@ -7,7 +7,7 @@
 
 namespace stagecall {
 
-/// {"replica","pid","runs","actors":[{"kind",…}]}.
+/// {"replica","pid","runs","trace","actors":[{"kind",…}]}.
 std::string insight_text(const EngineInsight& engine);
 
 }  // namespace stagecall

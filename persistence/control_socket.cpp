@@ -25,7 +25,7 @@ namespace {
 
 /// Of a socket that does not listen yet: who connected would take its process for dead.
 constexpr std::string_view kUnready = ".new";
-constexpr std::size_t kLineMax = 4'096;
+constexpr std::size_t kLineMax = 16'384;  // a path, each byte of it encoded
 constexpr std::size_t kAnswerMax = std::size_t{64} << 20;
 
 UniqueFd open_socket() {

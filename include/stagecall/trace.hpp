@@ -126,6 +126,8 @@ class TraceSink {
   /// trace's own, several times a second. One that is slow delays no actor: what does not fit in
   /// meanwhile is dropped and counted. One that throws is logged and not called again.
   virtual void take(const std::vector<TraceEvent>& events) = 0;
+  /// Where it goes, for people; not empty.
+  virtual std::string place() const { return "a sink of the host"; }
 };
 
 /// Where a trace goes and what it is about.
@@ -170,6 +172,7 @@ struct EngineInsight {
   std::string replica;                 ///< its name
   std::int64_t pid = 0;                ///< of its process
   std::uint64_t runs = 0;              ///< held here, with those not listed
+  std::string trace{};                 ///< where its trace goes; empty: it has none
   std::vector<ActorInsight> actors{};  ///< runs last, by name, at most 10,000 of them
 };
 
