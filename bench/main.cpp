@@ -1,8 +1,7 @@
-// stagecall-bench: the workloads on the real path, beside the floor of the store, in one run.
+// stagecall-bench: the workloads on the real path, beside what they are compared with, in one run.
+#include "bench/apart.hpp"
+#include "bench/catalogue.hpp"
 #include "bench/measure.hpp"
-#include "bench/variants.hpp"
-#include "bench/workloads.hpp"
-#include "platform/scratch_folder.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -14,59 +13,73 @@
 
 namespace {
 
-using stagecall::Result;
+using stagecall::ErrorCode;
+using stagecall::bench::Entry;
 using stagecall::bench::Measurement;
 
 struct Arguments {
   std::vector<std::string> workloads;
-  std::uint64_t n = 0;
+  stagecall::bench::Request request;
+  std::uint64_t window = 20;
   std::uint64_t repeats = 3;
   bool json = false;
 };
 
-/// One repeat: the engine, then the floor of what it has recorded, in a folder of their own.
-Result<std::vector<Measurement>> measure(const std::string& name, std::uint64_t n) {
-  const auto workload = stagecall::bench::make_workload(name, n);
-  const auto folder = stagecall::ScratchFolder::make();
-  if (!workload || !folder) {
-    return tl::unexpected<stagecall::Error>{workload ? folder.error() : workload.error()};
+std::string names() {
+  std::string names;
+  for (const Entry& entry : stagecall::bench::catalogue()) {
+    names += entry.name + ", ";
   }
-  const auto engine = stagecall::bench::measure_engine(*workload, folder->path());
-  if (!engine) {
-    return tl::unexpected<stagecall::Error>{engine.error()};
+  return names + "and all";
+}
+
+/// Those that are named; none, and a word, if one of them is not known.
+std::vector<Entry> chosen(const std::vector<std::string>& workloads) {
+  const std::vector<Entry>& all = stagecall::bench::catalogue();
+  if (workloads.empty() ||
+      std::find(workloads.begin(), workloads.end(), "all") != workloads.end()) {
+    return all;
   }
-  return stagecall::bench::measure_floor(*workload, *engine, folder->path())
-      .map([&engine](const Measurement& floor) {
-        return std::vector{*engine, floor};
-      });
+  std::vector<Entry> entries;
+  for (const std::string& name : workloads) {
+    const auto entry = std::find_if(all.begin(), all.end(),
+                                    [&name](const Entry& each) { return each.name == name; });
+    if (entry == all.end()) {
+      std::cerr << "stagecall-bench: there is no workload \"" << name << "\"; there are " << names()
+                << '\n';
+      return {};
+    }
+    entries.push_back(*entry);
+  }
+  return entries;
 }
 
 int run(Arguments arguments) {
-  const std::vector<std::string>& names = stagecall::bench::workload_names();
-  std::vector<std::string>& chosen = arguments.workloads;
-  if (chosen.empty() || std::find(chosen.begin(), chosen.end(), "all") != chosen.end()) {
-    chosen = names;
-  }
+  arguments.request.window = std::chrono::seconds{arguments.window};
+  const std::vector<Entry> entries = chosen(arguments.workloads);
   std::vector<Measurement> all;
-  for (const std::string& name : chosen) {
+  for (const Entry& entry : entries) {
     for (std::uint64_t i = 0; i < arguments.repeats; ++i) {
-      const auto measured = measure(name, arguments.n);
-      if (!measured) {
-        std::cerr << "stagecall-bench: " << measured.error().message << '\n';
-        return measured.error().code == stagecall::ErrorCode::invalid_argument ? 2 : 4;
-      }
-      for (const Measurement& each : *measured) {
-        if (arguments.json) {
-          stagecall::bench::write_json(std::cout, each);
+      for (const auto& one : entry.cases(arguments.request)) {
+        const auto measured = stagecall::bench::measure_apart(one);
+        if (!measured) {
+          std::cerr << "stagecall-bench: " << entry.name << ": " << measured.error().message
+                    << '\n';
+          return measured.error().code == ErrorCode::invalid_argument ? 2 : 4;
         }
-        all.push_back(each);
+        for (const Measurement& each : *measured) {
+          if (arguments.json) {
+            std::cout << stagecall::bench::json_line(each) << std::endl;
+          }
+          all.push_back(each);
+        }
       }
     }
   }
-  if (!arguments.json) {
+  if (!arguments.json && !entries.empty()) {
     stagecall::bench::write_table(std::cout, all);
   }
-  return 0;
+  return entries.empty() ? 2 : 0;
 }
 
 }  // namespace
@@ -74,10 +87,12 @@ int run(Arguments arguments) {
 int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Measures Stagecall on its real path, with synchronous=FULL.", "stagecall-bench"};
-  app.add_option("WORKLOAD", arguments.workloads, "W1, W2, W3 or all (the default)");
-  app.add_option("--n", arguments.n, "size; default: the workload's usual one")
+  app.add_option("WORKLOAD", arguments.workloads, names() + " (the default)");
+  app.add_option("--n", arguments.request.n, "size; default: the workload's usual ones")
       ->check(CLI::PositiveNumber);
   app.add_option("--repeats", arguments.repeats, "of each workload; default 3")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--window", arguments.window, "seconds that W4 watches; default 20")
       ->check(CLI::PositiveNumber);
   app.add_flag("--json", arguments.json, "one JSON line a repeat and variant");
   try {

@@ -1,4 +1,4 @@
-// The workloads: what is run, of how many nodes, and what is asked.
+// The pipelines of the workloads: what is run, of how many nodes.
 #pragma once
 
 #include "stagecall/pipeline.hpp"
@@ -9,20 +9,25 @@
 
 namespace stagecall::bench {
 
-/// Some runs of one pipeline, all of whose nodes are the task `work`, which does nothing.
+/// Some runs of pipelines of one shape.
 struct Workload {
   std::string name;
-  std::string question;
   std::uint64_t n = 0;
   std::uint64_t runs = 1;
-  Pipeline pipeline;
-  std::uint64_t nodes() const { return runs * pipeline.spec().nodes.size(); }
+  /// Whose runs they are, in turn: as many as the runs that one pipeline may have need.
+  std::vector<Pipeline> pipelines;
+  std::uint64_t nodes() const { return runs * pipelines.front().spec().nodes.size(); }
 };
 
-/// `W1`, …, of its usual size, or of this one; invalid_argument names those there are.
-Result<Workload> make_workload(const std::string& name, std::uint64_t n);
-
-/// All names, in order.
-const std::vector<std::string>& workload_names();
+/// n tasks `work`, one after the other.
+Workload chain(std::uint64_t n);
+/// One, then n after it, then one after all of them, all tasks `work`.
+Workload fan(std::uint64_t n);
+/// n runs of 1 → 4 → 4 → 1 tasks `work`.
+Workload small_runs(std::uint64_t n);
+/// n runs of one node that waits for somebody outside.
+Workload waiting_runs(std::uint64_t n);
+/// One run of n commands `true` that wait for nothing.
+Workload commands(std::uint64_t n);
 
 }  // namespace stagecall::bench

@@ -1,50 +1,16 @@
-#include "bench/variants.hpp"
+#include "bench/sqlite_floor.hpp"
 
+#include "bench/engine_runs.hpp"
+#include "bench/machine.hpp"
 #include "persistence/sqlite_db.hpp"
 #include "persistence/sqlite_store.hpp"
-#include "stagecall/stagecall.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <thread>
 #include <utility>
 #include <vector>
 
 namespace stagecall::bench {
 namespace {
-
-constexpr std::uint64_t kStarters = 4;
-constexpr std::uint32_t kSlots = 1'024;
-
-std::string store_of(const std::string& folder) {
-  return folder + "/engine.db";
-}
-
-Result<std::vector<RunId>> start_all(Engine& engine, const Workload& workload) {
-  std::vector<RunId> runs(workload.runs);
-  std::atomic<std::uint64_t> next = 0;
-  std::atomic<bool> has_failed = false;
-  std::vector<std::thread> threads;
-  for (std::uint64_t i = 0; i < std::min(kStarters, workload.runs); ++i) {
-    threads.emplace_back([&] {
-      for (std::uint64_t k = next++; k < workload.runs; k = next++) {
-        if (auto run = engine.start(workload.pipeline)) {
-          runs[k] = *std::move(run);
-        } else {
-          has_failed = true;
-        }
-      }
-    });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  if (has_failed) {
-    return fail(ErrorCode::internal, workload.name + ": a run could not be started");
-  }
-  return runs;
-}
 
 /// One recorded pass, to be written again.
 struct Row {
@@ -133,45 +99,13 @@ Result<void> write_batches(SqliteDb& db, const std::vector<Row>& rows, std::size
 
 }  // namespace
 
-Result<Measurement> measure_engine(const Workload& workload, const std::string& folder) {
-  auto engine = Engine::open({.store = store_of(folder), .slots = kSlots, .task_threads = 2});
-  if (!engine) {
-    return tl::unexpected<Error>{engine.error()};
-  }
-  if (auto added = engine->register_task("work", [](TaskContext&) {}); !added) {
-    return tl::unexpected<Error>{added.error()};
-  }
-  const std::uint64_t commits_before = engine->counters()["store.commits"];
-  const Stopwatch watch;
-  const auto runs = start_all(*engine, workload);
-  if (!runs) {
-    return tl::unexpected<Error>{runs.error()};
-  }
-  std::uint64_t passes = 0;
-  for (const RunId& run : *runs) {
-    const auto status = engine->wait(run, std::chrono::hours{1});
-    if (!status || status->state != RunState::succeeded) {
-      return fail(ErrorCode::internal, workload.name + ": " + run.text() + " did not succeed");
-    }
-    passes += status->passes.event + status->passes.tick;
-  }
-  return Measurement{.workload = workload.name,
-                     .variant = "stagecall",
-                     .n = workload.n,
-                     .nodes = workload.nodes(),
-                     .seconds = watch.seconds(),
-                     .passes = passes,
-                     .commits = engine->counters()["store.commits"] - commits_before,
-                     .cpu_percent = watch.cpu_percent()};
-}
-
-Result<Measurement> measure_floor(const Workload& workload, const Measurement& engine,
+Result<Measurement> measure_floor(const Measurement& engine, std::uint64_t runs,
                                   const std::string& folder) {
-  const auto rows = recorded_rows(store_of(folder));
+  const auto rows = recorded_rows(store_in(folder));
   if (!rows) {
     return tl::unexpected<Error>{rows.error()};
   }
-  auto db = floor_store(folder + "/floor.db", workload.runs);
+  auto db = floor_store(folder + "/floor.db", runs);
   if (!db) {
     return tl::unexpected<Error>{db.error()};
   }
@@ -181,14 +115,16 @@ Result<Measurement> measure_floor(const Workload& workload, const Measurement& e
   if (auto written = write_batches(*db, *rows, batch); !written) {
     return tl::unexpected<Error>{written.error()};
   }
-  return Measurement{.workload = workload.name,
-                     .variant = "sqlite-floor",
-                     .n = workload.n,
-                     .nodes = workload.nodes(),
-                     .seconds = watch.seconds(),
-                     .passes = rows->size(),
-                     .commits = (rows->size() + batch - 1) / batch,
-                     .cpu_percent = watch.cpu_percent()};
+  Measurement floor = engine;
+  floor.variant = "sqlite-floor";
+  floor.seconds = watch.seconds();
+  floor.cpu_percent = watch.cpu_percent();
+  floor.p50_ms.reset();
+  floor.p99_ms.reset();
+  floor.rss_mb = resident_mb();
+  floor.passes = rows->size();
+  floor.commits = (rows->size() + batch - 1) / batch;
+  return floor;
 }
 
 }  // namespace stagecall::bench
