@@ -39,11 +39,8 @@ std::string unescape_from_pointer(std::string_view segment) {
 }
 
 std::optional<JsonValue> child_of(JsonValue parent, std::string_view segment) {
-  if (parent.is(JsonKind::object)) {
-    return parent.member(unescape_from_pointer(segment));
-  }
   if (!parent.is(JsonKind::array)) {
-    return std::nullopt;
+    return parent.member(unescape_from_pointer(segment));
   }
   std::size_t wanted = 0;
   const char* end = segment.data() + segment.size();
@@ -102,6 +99,9 @@ JsonMembers JsonValue::members() const {
 }
 
 std::optional<JsonValue> JsonValue::member(std::string_view name) const {
+  if (!is(JsonKind::object)) {
+    return std::nullopt;
+  }
   for (const JsonMember member : members()) {
     if (member.name == name) {
       return member.value;

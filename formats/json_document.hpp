@@ -37,8 +37,9 @@ class JsonValue {
   std::string_view text() const;
   /// Elements or members, of an array or object.
   std::size_t size() const;
-  JsonElements elements() const;
-  JsonMembers members() const;
+  JsonElements elements() const;  ///< of an array only
+  JsonMembers members() const;    ///< of an object only
+  /// The first member of this name; none if there is none, or if this is no object.
   std::optional<JsonValue> member(std::string_view name) const;
 
  private:

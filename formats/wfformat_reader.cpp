@@ -44,6 +44,9 @@ class WfFormatReader {
 
   WfFormatPipeline read(JsonValue top) {
     pipeline_.spec.name = options_.stem;
+    if (!fields_.expect(top, JsonKind::object)) {
+      return std::move(pipeline_);
+    }
     if (const auto fault = fault_of_id(options_.stem)) {
       problems().add_about(top, "the file's name becomes the pipeline's: " + *fault);
     }

@@ -1,3 +1,6 @@
+#include "formats/wfformat_reader.hpp"
+
+#include "formats/json_reader.hpp"
 #include "tests/formats/refusals.hpp"
 
 #include <string>
@@ -108,4 +111,34 @@ TEST_CASE("ids, cycles and missing parts are refused as in pipeline files") {
   const auto unnamed = read_pipeline(instance(kTasks, kRecorded), {.stem = ""});
   REQUIRE_FALSE(unnamed.has_value());
   CHECK(holds(unnamed.error().message, "the file's name"));
+}
+
+TEST_CASE("what is no object is no recorded workflow, and read without harm") {
+  for (const std::string text : {"[1]", "[]", "[[\"workflow\",{}]]", "7", "\"workflow\"", "null"}) {
+    CAPTURE(text);
+    JsonDocument document;
+    ProblemList problems;
+    REQUIRE(read_json(text, document, problems));
+    CHECK_FALSE(document.top().member("workflow").has_value());
+    CHECK_FALSE(is_wfformat(document.top()));
+    CHECK(read_wfformat(document, testing::kOptions, problems).spec.nodes.empty());
+    const Error error = std::move(problems).error(document);
+    CHECK(places(error) == Texts{""});
+    CHECK(holds(error.message, "must be an object, not "));
+  }
+}
+
+TEST_CASE("parts that are no objects are refused where they stand") {
+  const std::string version = R"({"schemaVersion":"1.5","workflow":)";
+  for (const std::string other : {"[1]", "[[]]", "7", "\"tasks\"", "null"}) {
+    CAPTURE(other);
+    CHECK(places(refusal(version + other + "}")).front() == "/workflow");
+    CHECK(places(refusal(version + R"({"specification":)" + other + "}}")).front() ==
+          "/workflow/specification");
+    CHECK(places(refusal(version + R"({"specification":{"tasks":[1]},"execution":)" + other + "}}"))
+              .front() == "/workflow/specification/tasks/0");
+    CHECK(places(refusal(version + R"({"tasks":[)" + other + "]}}")).front() ==
+          "/workflow/tasks/0");
+    CHECK(places(refusal(instance(kTasks, other))).back() == "/workflow/execution/tasks/0");
+  }
 }
