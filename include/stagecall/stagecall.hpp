@@ -6,6 +6,7 @@
 #include "stagecall/error.hpp"
 #include "stagecall/executor.hpp"
 #include "stagecall/ids.hpp"
+#include "stagecall/locks.hpp"
 #include "stagecall/pipeline.hpp"
 #include "stagecall/run.hpp"
 #include "stagecall/task.hpp"
