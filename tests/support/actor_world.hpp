@@ -63,7 +63,14 @@ class World {
     std::vector<std::pair<std::string, std::string>> nudges;
   };
 
-  explicit World(std::uint32_t slots = 16, ProcessIdentity first = this_process()) : slots_(slots) {
+  explicit World(std::uint32_t slots = 16, ProcessIdentity first = this_process())
+      : World(SqliteStoreOptions{.path = {}, .durability = Durability::normal}, slots,
+              std::move(first)) {}
+  /// On a store opened so, but in the test's folder.
+  explicit World(SqliteStoreOptions on, std::uint32_t slots = 16,
+                 ProcessIdentity first = this_process())
+      : slots_(slots), store_options_(std::move(on)) {
+    store_options_.path = folder_ / "store.db";
     add_replica("a", true, std::move(first));
   }
   ~World() {
@@ -89,8 +96,7 @@ class World {
         .random = [this] { return random_ += 0x9e3779b97f4a7c15ULL; },
         .nudge = [raw](const std::string& incarnation,
                        const std::string& text) { raw->nudges.emplace_back(incarnation, text); }});
-    raw->store = std::make_unique<FaultyStore>(
-        value(open_sqlite_store({.path = folder_ / "store.db", .durability = Durability::normal})));
+    raw->store = std::make_unique<FaultyStore>(value(open_sqlite_store(store_options_)));
     raw->leases = std::make_unique<FaultyLeases>(
         value(open_sqlite_lease_store(folder_ / "store.db-leases", raw->settings->self, clock_)));
     const Colleagues colleagues = spawn_colleagues(
@@ -248,6 +254,7 @@ class World {
   std::uint32_t slots_;
   std::uint64_t random_ = 1;
   TempFolder folder_;
+  SqliteStoreOptions store_options_;
   caf::actor_system_config config_ = make_test_config();
   caf::actor_system system_{config_};
   caf::scheduler::test_coordinator& scheduler_ =

@@ -15,6 +15,13 @@
 
 namespace stagecall::testing {
 
+/// Counts the calls through a seam; the one of this number is struck.
+struct NthCall {
+  std::size_t at = 0;  ///< from 1; 0: none
+  std::size_t calls = 0;
+  bool strikes() { return ++calls == at; }
+};
+
 class FaultyStore final : public Store {
  public:
   enum class Fault : std::uint8_t {
@@ -35,8 +42,13 @@ class FaultyStore final : public Store {
   /// Called for each write before its batch is written.
   std::function<void(const Write&)> on_write = [](const Write&) {};
   std::size_t faults = 0;  ///< that have happened
+  /// Asked at each call, reads too: the fault that this one has.
+  std::function<Fault(bool is_write)> on_call = [](bool) { return Fault::none; };
 
   Result<std::vector<Result<Reply>>> write(const std::vector<Write>& batch) override {
+    if (const Fault struck = on_call(true); struck != Fault::none) {
+      return failed(struck, batch);
+    }
     for (const Write& write : batch) {
       on_write(write);
     }
@@ -49,13 +61,7 @@ class FaultyStore final : public Store {
     if (once) {
       fault = Fault::none;
     }
-    if (now == Fault::unavailable) {
-      return unavailable();
-    }
-    if (now == Fault::written_in_doubt) {
-      (void)real_->write(batch);
-    }
-    return fail(ErrorCode::outcome_unknown, "write a batch: scripted fault at COMMIT");
+    return failed(now, batch);
   }
   Result<RunRow> run(const RunId& run) override {
     return read<Result<RunRow>>([&] { return real_->run(run); });
@@ -67,7 +73,9 @@ class FaultyStore final : public Store {
     return read<Result<std::vector<RunRow>>>([&] { return real_->runs(); });
   }
   Result<std::vector<LiveRun>> live_runs() override {
-    return surveys_fail ? Result<std::vector<LiveRun>>{unavailable()} : real_->live_runs();
+    return surveys_fail                    ? Result<std::vector<LiveRun>>{unavailable()}
+           : on_call(false) != Fault::none ? Result<std::vector<LiveRun>>{unavailable()}
+                                           : real_->live_runs();
   }
   Result<std::vector<StoredPass>> history(const RunId& run, Seq after) override {
     return read<Result<std::vector<StoredPass>>>([&] { return real_->history(run, after); });
@@ -94,7 +102,10 @@ class FaultyStore final : public Store {
   Result<std::vector<RunId>> runs_with_inbox() override {
     return read<Result<std::vector<RunId>>>([&] { return real_->runs_with_inbox(); });
   }
-  Result<std::uint64_t> data_version() override { return real_->data_version(); }
+  Result<std::uint64_t> data_version() override {
+    return on_call(false) == Fault::none ? real_->data_version()
+                                         : Result<std::uint64_t>{unavailable()};
+  }
   std::string store_id() const override { return real_->store_id(); }
   std::string lease_authority() const override { return real_->lease_authority(); }
 
@@ -106,7 +117,17 @@ class FaultyStore final : public Store {
   }
   template <class Answer, class Ask>
   Answer read(Ask ask) {
-    return reads_fail ? Answer{unavailable()} : ask();
+    const bool is_struck = on_call(false) != Fault::none;
+    return reads_fail || is_struck ? Answer{unavailable()} : ask();
+  }
+  Result<std::vector<Result<Reply>>> failed(Fault now, const std::vector<Write>& batch) {
+    if (now == Fault::unavailable) {
+      return unavailable();
+    }
+    if (now == Fault::written_in_doubt) {
+      (void)real_->write(batch);
+    }
+    return fail(ErrorCode::outcome_unknown, "write a batch: scripted fault at COMMIT");
   }
 
   std::unique_ptr<Store> real_;
@@ -122,6 +143,15 @@ class FaultyLeases final : public LeaseStore {
   std::vector<std::size_t> renewals{};  ///< leases in each call
   /// Called when leases have been granted, before that is known.
   std::function<void()> on_acquired = [] {};
+  enum class Fault : std::uint8_t {
+    none,
+    refused,  ///< nothing is done
+    deaf,     ///< done, and the answer is lost
+    late,     ///< done, and the answer comes after on_late
+  };
+  /// Asked at each call: the fault that this one has.
+  std::function<Fault()> on_call = [] { return Fault::none; };
+  std::function<void()> on_late = [] {};
 
   using Verdicts = Result<std::vector<LeaseVerdict>>;
 
@@ -149,13 +179,21 @@ class FaultyLeases final : public LeaseStore {
  private:
   template <class Ask>
   Verdicts answer(const std::vector<LeaseRequest>& requests, Ask ask) {
-    if (offline) {
+    const Fault struck = on_call();
+    if (offline || struck == Fault::refused) {
       return fail(ErrorCode::lease_unavailable, "reach the lease store: scripted fault");
     }
     if (grants_all) {
       return std::vector<LeaseVerdict>(requests.size(), LeaseVerdict::granted);
     }
-    return ask();
+    Verdicts verdicts = ask();
+    if (struck == Fault::late) {
+      on_late();
+    }
+    if (struck == Fault::deaf) {
+      return fail(ErrorCode::lease_unavailable, "reach the lease store: no answer, scripted fault");
+    }
+    return verdicts;
   }
 
   std::unique_ptr<LeaseStore> real_;

@@ -19,6 +19,11 @@ class ScriptedExecutor final : public Executor {
   std::function<void(const Launch&)> on_submit = [](const Launch&) {};
   /// What a query answers.
   AttemptNews answer = SaysAlive{};
+  std::function<AttemptNews(const AttemptQuery&)> on_query = [this](const auto&) { return answer; };
+  /// Called for each cancel, within cancel(); may report.
+  std::function<void(const Cancel&)> on_cancel = [](const Cancel&) {};
+  /// Called before and after the work of each call but open and close; may throw.
+  std::function<void(bool is_done)> on_call = [](bool) {};
   bool runs_everything = true;
 
   std::vector<Launch> launches;
@@ -33,24 +38,33 @@ class ScriptedExecutor final : public Executor {
   }
   bool can_run(const NodeSpec&) const override { return runs_everything; }
   void submit(std::vector<Launch> batch) override {
+    on_call(false);
     for (Launch& launch : batch) {
       launches.push_back(launch);
       on_submit(launch);
     }
+    on_call(true);
   }
   void cancel(std::vector<Cancel> batch) override {
+    on_call(false);
     cancels.insert(cancels.end(), batch.begin(), batch.end());
+    std::for_each(batch.begin(), batch.end(), on_cancel);
+    on_call(true);
   }
   void query(std::vector<AttemptQuery> batch) override {
+    on_call(false);
     std::vector<AttemptReport> reports;
     for (const AttemptQuery& query : batch) {
-      reports.push_back({query.key, answer});
+      reports.push_back({query.key, on_query(query)});
     }
     queries.insert(queries.end(), batch.begin(), batch.end());
     sink_->report(std::move(reports));
+    on_call(true);
   }
   void acknowledge(std::vector<AttemptKey> keys) override {
+    on_call(false);
     acknowledged.insert(acknowledged.end(), keys.begin(), keys.end());
+    on_call(true);
   }
   void close(Duration) override {}
 
