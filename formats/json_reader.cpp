@@ -48,9 +48,6 @@ struct CountingIterator {
   friend bool operator==(const CountingIterator& a, const CountingIterator& b) {
     return a.at == b.at;
   }
-  friend bool operator!=(const CountingIterator& a, const CountingIterator& b) {
-    return a.at != b.at;
-  }
 };
 
 /// nlohmann's text without its prefix ("[json.exception…] parse error at line 1, column 2: ") and

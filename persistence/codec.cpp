@@ -18,7 +18,8 @@ constexpr std::uint8_t kFormat = 1;
 
 // ---- The format: fields in this order, tags as below. Neither ever changes within a format. ----
 //
-//   number      varint (7 bits a byte, low ones first); signed: zigzag; Nonce: 8 bytes, low first
+//   number      varint (7 bits a byte, low ones first, no more bytes than needed); signed: zigzag;
+//               Nonce: 8 bytes, low first
 //   bool, enum  one byte, checked against its range
 //   string      length, bytes
 //   optional    one byte 0 or 1, then the value
@@ -244,6 +245,10 @@ class Decoder {
       const std::uint64_t part = byte();
       if (shift == 63 && part > 1) {
         break;
+      }
+      if (shift > 0 && part == 0) {
+        refuse("a number is longer than it needs to be");
+        return 0;
       }
       value |= (part & 0x7f) << shift;
       if (part < 0x80) {

@@ -128,6 +128,8 @@ TEST_CASE("values out of their range are refused with the byte and the cause") {
                 "abc") == "byte 4 of 7: a text ends too early");
   const std::string eleven_bytes = std::string(10, '\xff') + "\x01";
   CHECK(text_of("\x01" + eleven_bytes) == "byte 11 of 12: a number is too large");
+  CHECK(text_of(std::string("\x01\x80\0", 3)) ==
+        "byte 3 of 3: a number is longer than it needs to be");
 }
 
 TEST_CASE("flipped bits never do worse than give other values or an error") {

@@ -66,6 +66,7 @@ class MadeCorpus {
   MadeCorpus(const MadeCorpus&) = delete;
   MadeCorpus& operator=(const MadeCorpus&) = delete;
 
+  std::filesystem::path folder(const std::string& name) const { return folder_ / name; }
   std::filesystem::path graph(const std::string& name) const {
     return folder_ / "graphs" / (name + ".json");
   }
