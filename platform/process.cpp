@@ -1,13 +1,15 @@
 #include "platform/process.hpp"
 
 #include "platform/incarnations.hpp"
+#include "platform/unique_fd.hpp"
 
+#include <fcntl.h>
+#include <tl/expected.hpp>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,15 +17,24 @@
 namespace stagecall {
 namespace {
 
-std::string read_whole(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
+/// What a file of /proc says, which one read gives whole; or the number of the error. That of a
+/// process that ends between the two calls is ESRCH.
+tl::expected<std::string, int> read_proc(const std::string& path) {
+  const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  std::array<char, 4'096> text{};
+  ssize_t size = -1;
+  do {
+    size = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  } while (size < 0 && file && errno == EINTR);
+  if (size < 0) {
+    return tl::unexpected<int>{errno};
+  }
+  return std::string{text.data(), static_cast<std::size_t>(size)};
 }
 
 /// Field 22 of /proc/PID/stat. The name in field 2 may hold blanks and parentheses, so fields are
-/// counted from the last one. None: no such process, or it is a zombie.
-std::optional<std::uint64_t> start_time_of(std::int64_t pid) {
-  const std::string stat = read_whole("/proc/" + std::to_string(pid) + "/stat");
+/// counted from the last one. None: it is a zombie.
+std::optional<std::uint64_t> start_time_in(const std::string& stat) {
   const auto name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) {
     return std::nullopt;
@@ -48,12 +59,13 @@ std::optional<std::uint64_t> start_time_of(std::int64_t pid) {
 ProcessIdentity read_this_process() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  std::string boot_id = read_whole("/proc/sys/kernel/random/boot_id");
+  std::string boot_id = read_proc("/proc/sys/kernel/random/boot_id").value_or("");
   while (!boot_id.empty() && boot_id.back() == '\n') {
     boot_id.pop_back();
   }
   const auto pid = static_cast<std::int64_t>(::getpid());
-  return {host.data(), boot_id, pid, start_time_of(pid).value_or(0)};
+  const std::string stat = read_proc("/proc/self/stat").value_or("");
+  return {host.data(), boot_id, pid, start_time_in(stat).value_or(0)};
 }
 
 }  // namespace
@@ -71,7 +83,11 @@ Liveness liveness_of(const ProcessIdentity& process) {
   if (process.boot_id != self.boot_id) {
     return Liveness::gone;
   }
-  return start_time_of(process.pid) == process.start_time ? Liveness::alive : Liveness::gone;
+  const auto stat = read_proc("/proc/" + std::to_string(process.pid) + "/stat");
+  if (!stat) {
+    return stat.error() == ENOENT || stat.error() == ESRCH ? Liveness::gone : Liveness::unknown;
+  }
+  return start_time_in(*stat) == process.start_time ? Liveness::alive : Liveness::gone;
 }
 
 Liveness liveness_of(const ReplicaIdentity& replica) {

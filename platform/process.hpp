@@ -13,7 +13,7 @@ const ProcessIdentity& this_process();
 enum class Liveness : std::uint8_t {
   alive,
   gone,     ///< proven: same host, and its boot or its start time has passed
-  unknown,  ///< another host
+  unknown,  ///< another host, or it cannot be looked at (no descriptor is left)
 };
 
 Liveness liveness_of(const ProcessIdentity& process);

@@ -20,9 +20,12 @@ struct ProcessEntry {
   std::string name;
 };
 
+/// Empty if it cannot be read, as of a process that ends meanwhile.
 inline std::string read_file(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 /// The numbers of all processes that live or wait to be reaped.
