@@ -17,7 +17,10 @@ constexpr std::string_view kRun = "run=";
 std::string joined(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
-    line += (line.empty() ? "" : " ") + percent_encoded(word);
+    if (!line.empty()) {
+      line += ' ';
+    }
+    line += percent_encoded(word);
   }
   return line;
 }
